@@ -48,7 +48,7 @@ constexpr int kPastRetries = 20;
 constexpr std::chrono::seconds kPastPause{5};
 
 /// How long the readers of this process's own log may take to receive the end of it.
-constexpr std::chrono::seconds kSayPatience{1};
+constexpr std::chrono::seconds kReportPatience{1};
 
 /// Purpose from which the secret key of the job's ranks is derived.
 constexpr char kCollectivePurpose[] = "tony.collective";
@@ -115,9 +115,9 @@ absl::Status ApplicationMaster::Open() {
   TONY_RETURN_IF_ERROR(platform_->Claim());
   TONY_ASSIGN_OR_RETURN(const jobfile::LoadedJob loaded, ReadJob(platform_->folder()));
   const jobfile::BuildResult& built = loaded.result;
-  TONY_ASSIGN_OR_RETURN(
-      const LogLevel level,
-      ParseLogLevel(absl::AsciiStrToLower(loaded.configuration.GetText("tony.application.log-level"))));
+  TONY_ASSIGN_OR_RETURN(const LogLevel level,
+                        ParseLogLevel(absl::AsciiStrToLower(
+                            loaded.configuration.GetText("tony.application.log-level"))));
   SetLogLevel(level);
   TONY_RETURN_IF_ERROR(OpenJournal(built.job));
   TONY_RETURN_IF_ERROR(CheckOpenFiles(machine_->tasks().size()));
@@ -128,7 +128,7 @@ absl::Status ApplicationMaster::Open() {
   TONY_ASSIGN_OR_RETURN(std::string collective_key,
                         rpc::DeriveSecret(authority, kCollectivePurpose));
   assignments_ = std::make_unique<Assignments>(platform_->job_id(), journal_->incarnation(),
-                                               machine_->job(), built.local, platform_->places(),
+                                               machine_->job(), built.local, platform_->folders(),
                                                std::move(staged), std::move(collective_key));
   std::vector<std::string> executor_arguments = platform_->executor_arguments();
   if (loaded.configuration.GetBoolean("tony.task.collective-package")) {
@@ -199,7 +199,7 @@ absl::Status ApplicationMaster::OpenHistory() {
     const bool tracked = type.tracking == core::Tracking::kTracked;
     submitted.types.push_back({type.name, type.instances, tracked});
   }
-  submitted.log_folder = platform_->places().logs;
+  submitted.log_folder = platform_->folders().logs;
   submitted.master_log_url = platform_->own_log_url();
   history_->Record(std::move(submitted));
   return absl::OkStatus();
@@ -261,7 +261,7 @@ void ApplicationMaster::MakeServices() {
     loop_.Post([this] { AwaitOwner(); });
   };
   callbacks.on_page = [this](rpc::JobService::AnswerPage answer) {
-    loop_.Post([this, answer = std::move(answer)] { answer(page_door_->Invite()); });
+    loop_.Post([this, answer = std::move(answer)] { answer(page_entry_->Invite()); });
   };
   job_service_ =
       std::make_unique<rpc::JobService>(platform_->job_id(), event_log_, *relay_, callbacks);
@@ -279,7 +279,7 @@ absl::Status ApplicationMaster::OpenServer(const std::string& authority_pem,
                         authority_->Issue(rpc::ApplicationMasterRole(platform_->job_id())));
   MakeServices();
   runner_ = std::make_unique<JobRunner>(
-      *machine_, JobRunner::Ports{loop_, clock_, *journal_, *history_, *measurements_,
+      *machine_, JobRunner::Parts{loop_, clock_, *journal_, *history_, *measurements_,
                                   *executor_service_, *authority_, *assignments_,
                                   std::move(executor_arguments), [this] { OnFinished(); },
                                   [this](const std::string& why) { OnDeposed(why); }});
@@ -292,7 +292,7 @@ absl::Status ApplicationMaster::OpenServer(const std::string& authority_pem,
 }
 
 absl::Status ApplicationMaster::OpenBackend(const jobfile::BuildResult& built) {
-  TONY_ASSIGN_OR_RETURN(page_door_, platform_->MakePageDoor({loop_, clock_, event_log_}, built));
+  TONY_ASSIGN_OR_RETURN(page_entry_, platform_->MakePageEntry({loop_, clock_, event_log_}, built));
   TONY_ASSIGN_OR_RETURN(backend_,
                         platform_->MakeBackend(*runner_, built, server_->address(),
                                                [this](const std::string& why) { OnDeposed(why); }));
@@ -399,7 +399,7 @@ absl::Status ApplicationMaster::SendOwnLogs(const rpc::TunnelRelay::Wish& wish) 
 }
 
 void ApplicationMaster::OnConcluded() {
-  say_deadline_ = loop_.After(kSayPatience, [this] {
+  report_deadline_ = loop_.After(kReportPatience, [this] {
     LogDebug("a reader of this log is slow and may miss its end");
     OnSaid();
   });
@@ -408,7 +408,7 @@ void ApplicationMaster::OnConcluded() {
 
 void ApplicationMaster::OnSaid() {
   if (std::exchange(finished_, true)) return;
-  say_deadline_.reset();
+  report_deadline_.reset();
   event_log_.Close();
   // A job may be over before its client has connected. The client must still be able to read the
   // verdict, so the loop runs on until it attaches or is gone.

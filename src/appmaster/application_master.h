@@ -108,7 +108,7 @@ class ApplicationMaster {
   std::unique_ptr<rpc::JobService> job_service_;
   std::unique_ptr<rpc::ExecutorService> executor_service_;
   std::unique_ptr<Tunnels> tunnels_;
-  std::unique_ptr<PageDoor> page_door_;
+  std::unique_ptr<PageEntry> page_entry_;
   std::unique_ptr<JobRunner> runner_;
   std::unique_ptr<core::ClusterBackend> backend_;
   std::unique_ptr<rpc::MasterServer> server_;
@@ -119,7 +119,7 @@ class ApplicationMaster {
   /// A connection to this process itself; null: not made yet.
   std::shared_ptr<rpc::TunnelDialer> own_dialer_;
   std::unique_ptr<rpc::LogSenders> own_logs_;
-  std::unique_ptr<EventLoop::Handle> say_deadline_;
+  std::unique_ptr<EventLoop::Handle> report_deadline_;
   bool finished_ = false;
 };
 

@@ -33,14 +33,14 @@ v1::HorovodSettings HorovodSettingsOf(const core::JobDescription& job) {
 }  // namespace
 
 Assignments::Assignments(std::string job_id, int incarnation, const core::JobDescription& job,
-                         const jobfile::LocalSettings& local, TaskPlaces places,
+                         const jobfile::LocalSettings& local, TaskFolders folders,
                          v1::StagedFiles staged, std::string collective_key)
     : job_id_(std::move(job_id)),
       incarnation_(incarnation),
       job_(job),
       gpu_tool_(local.gpu_program),
       gpu_timeout_(local.gpu_timeout),
-      places_(std::move(places)),
+      folders_(std::move(folders)),
       staged_(std::move(staged)),
       collective_key_(std::move(collective_key)) {
   for (const core::TaskType& type : job_.types) {
@@ -75,10 +75,10 @@ v1::Assignment Assignments::For(const core::Task& task) const {
   environment.insert(own.begin(), own.end());
   for (const auto& [name, value] : job_.execution_env) environment[name] = value;
   for (const auto& [name, value] : task.type->env) environment[name] = value;
-  if (!places_.logs.empty()) {
-    assignment.set_log_folder(absl::StrCat(places_.logs, "/", task.id.ToPath()));
+  if (!folders_.logs.empty()) {
+    assignment.set_log_folder(absl::StrCat(folders_.logs, "/", task.id.ToPath()));
   }
-  assignment.set_checkpoint_folder(job_.checkpoint_dir.empty() ? places_.checkpoints
+  assignment.set_checkpoint_folder(job_.checkpoint_dir.empty() ? folders_.checkpoints
                                                                : job_.checkpoint_dir);
   for (const v1::StagedFiles::Entry& entry : staged_.entries()) {
     const auto& types = entry.types();
@@ -86,7 +86,7 @@ v1::Assignment Assignments::For(const core::Task& task) const {
       *assignment.add_archives() = entry.archive();
     }
   }
-  assignment.set_cache_folder(places_.cache);
+  assignment.set_cache_folder(folders_.cache);
   assignment.set_localization_timeout_ms(timeouts.localization.count());
   assignment.set_heartbeat_interval_ms(
       static_cast<int32_t>(core::HeartbeatPause(timeouts, job_.CountTasks()).count()));

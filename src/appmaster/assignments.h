@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "core/record/task_table.h"
 #include "core/model/job_description.h"
+#include "core/record/task_table.h"
 #include "jobfile/job/build_result.h"
 #include "tony/v1/application_master.pb.h"
 #include "tony/v1/staging.pb.h"
@@ -12,7 +12,7 @@
 namespace tony::appmaster {
 
 /// The folders for what outlives a task. A plain value.
-struct TaskPlaces {
+struct TaskFolders {
   std::string logs;         ///< has a folder for each task; empty: logs stay with each container
   std::string checkpoints;  ///< for jobs that name no checkpoint folder of their own
   std::string cache;        ///< on each host; empty: the executor finds a folder
@@ -24,7 +24,7 @@ class Assignments {
   /// `incarnation`: of this ApplicationMaster. `collective_key`: a secret of the job, for those of
   /// its tasks that have no key of their own.
   Assignments(std::string job_id, int incarnation, const core::JobDescription& job,
-              const jobfile::LocalSettings& local, TaskPlaces places, v1::StagedFiles staged,
+              const jobfile::LocalSettings& local, TaskFolders folders, v1::StagedFiles staged,
               std::string collective_key);
 
   v1::Assignment For(const core::Task& task) const;
@@ -35,7 +35,7 @@ class Assignments {
   const core::JobDescription& job_;
   const std::string gpu_tool_;
   const std::chrono::milliseconds gpu_timeout_;
-  const TaskPlaces places_;
+  const TaskFolders folders_;
   const v1::StagedFiles staged_;
   const std::string collective_key_;
   int tracked_tasks_ = 0;

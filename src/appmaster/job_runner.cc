@@ -26,8 +26,8 @@ std::vector<std::string> EnvironmentList(const std::map<std::string, std::string
 
 }  // namespace
 
-JobRunner::JobRunner(core::JobMachine& machine, Ports ports)
-    : machine_(machine), ports_(std::move(ports)) {}
+JobRunner::JobRunner(core::JobMachine& machine, Parts parts)
+    : machine_(machine), parts_(std::move(parts)) {}
 
 void JobRunner::Apply(core::JobInput input) {
   taken_.push_back(std::move(input));
@@ -36,7 +36,7 @@ void JobRunner::Apply(core::JobInput input) {
 
 void JobRunner::Take(core::JobInput input) {
   taken_.push_back(std::move(input));
-  if (taken_.size() == 1) ports_.loop.Post([this] { ApplyTaken(); });
+  if (taken_.size() == 1) parts_.loop.Post([this] { ApplyTaken(); });
 }
 
 void JobRunner::ApplyTaken() {
@@ -46,7 +46,7 @@ void JobRunner::ApplyTaken() {
   core::Decisions decisions;
   core::JobEffects effects;
   for (const core::JobInput& input : std::exchange(taken_, {})) {
-    for (core::JobEffect& effect : machine_.Apply(input, ports_.clock.Now())) {
+    for (core::JobEffect& effect : machine_.Apply(input, parts_.clock.Now())) {
       if (auto* journal = std::get_if<core::effect::Journal>(&effect)) {
         decisions.insert(decisions.end(), journal->decisions.begin(), journal->decisions.end());
       } else {
@@ -56,13 +56,13 @@ void JobRunner::ApplyTaken() {
   }
   steps_.push_back({decisions.empty(), std::move(effects)});
   if (!decisions.empty()) {
-    ports_.journal.Append(decisions, [this](const absl::Status& status) { OnKept(status); });
+    parts_.journal.Append(decisions, [this](const absl::Status& status) { OnKept(status); });
   }
   CarryOut();
   if (deposed_) return;
   deadline_.reset();
   if (std::optional<TimePoint> next = machine_.NextDeadline()) {
-    deadline_ = ports_.loop.After(*next - ports_.clock.Now(), [this] { Tick(); });
+    deadline_ = parts_.loop.After(*next - parts_.clock.Now(), [this] { Tick(); });
   }
 }
 
@@ -98,11 +98,11 @@ void JobRunner::OnKept(const absl::Status& status) {
   if (absl::IsAborted(status)) {
     deposed_ = true;
     deadline_.reset();
-    return ports_.on_deposed(std::string(status.message()));
+    return parts_.on_deposed(std::string(status.message()));
   }
   if (!status.ok() && !std::exchange(said_loss_, true)) {
     // The job goes on without its journal, because the job is worth more. A note tells the user.
-    ports_.history.Record(core::JobNote{
+    parts_.history.Record(core::JobNote{
         absl::StrCat("The journal cannot be written, so the job would not outlive its "
                      "ApplicationMaster: ",
                      std::string(status.message()))});
@@ -143,12 +143,12 @@ void JobRunner::Run(const core::effect::CancelRequests&) { backend_->CancelReque
 
 void JobRunner::Run(const core::effect::LaunchExecutor& effect) {
   const absl::StatusOr<rpc::Credentials> credentials =
-      ports_.authority.Issue(rpc::ExecutorRole(ports_.authority.job_id(), effect.container_id));
+      parts_.authority.Issue(rpc::ExecutorRole(parts_.authority.job_id(), effect.container_id));
   if (!credentials.ok()) {
     LogError(absl::StrCat(effect.container_id, ": ", credentials.status().ToString()));
     const std::string why(credentials.status().message());
     // Posted, because the machine's answer is still being carried out.
-    ports_.loop.Post([this, id = effect.container_id, why] {
+    parts_.loop.Post([this, id = effect.container_id, why] {
       Apply(core::input::ContainerEnded{id, core::ContainerEnd{true, why}});
     });
     backend_->Kill(effect.container_id);
@@ -165,8 +165,8 @@ void JobRunner::Run(const core::effect::LaunchExecutor& effect) {
   if (const core::TaskType* type = machine_.job().FindType(effect.task.type)) {
     context.arguments.push_back(absl::StrCat("--memory-mb=", type->resources.memory_mb));
   }
-  context.arguments.insert(context.arguments.end(), ports_.executor_arguments.begin(),
-                           ports_.executor_arguments.end());
+  context.arguments.insert(context.arguments.end(), parts_.executor_arguments.begin(),
+                           parts_.executor_arguments.end());
   context.environment = EnvironmentList(machine_.job().container_env);
   context.name = effect.task.ToPath();
   context.secret = rpc::FormatCredentials(*credentials);
@@ -178,13 +178,13 @@ void JobRunner::Run(const core::effect::SendAssignment& effect) {
   const core::Task* task = machine_.tasks().FindByContainer(effect.container_id);
   if (task == nullptr) return;
   v1::MasterMessage message;
-  *message.mutable_assignment() = ports_.assignments.For(*task);
+  *message.mutable_assignment() = parts_.assignments.For(*task);
   Send(effect.container_id, message);
 }
 
 void JobRunner::Run(const core::effect::SendReattached& effect) {
   v1::MasterMessage message;
-  message.mutable_reattached()->set_incarnation(ports_.journal.incarnation());
+  message.mutable_reattached()->set_incarnation(parts_.journal.incarnation());
   Send(effect.container_id, message);
 }
 
@@ -228,7 +228,7 @@ void JobRunner::Run(const core::effect::SendShutdown& effect) {
   v1::MasterMessage message;
   message.mutable_shutdown()->set_reason(rpc::ToUtf8(effect.reason));
   // An executor that is gone need not be told.
-  (void)ports_.executors.Send(effect.container_id, message);
+  (void)parts_.executors.Send(effect.container_id, message);
   backend_->ExpectEnd(effect.container_id);
 }
 
@@ -241,11 +241,11 @@ void JobRunner::Run(const core::effect::Record& effect) {
     LogInfo(absl::StrCat("job is ", core::JobStateName(change->state), ", epoch ", change->epoch,
                          change->sentence.empty() ? "" : ": ", change->sentence));
   }
-  ports_.history.Record(effect.body);
+  parts_.history.Record(effect.body);
 }
 
 void JobRunner::Run(const core::effect::ShowMeasurement& effect) {
-  ports_.measurements.Take(effect.measured);
+  parts_.measurements.Take(effect.measured);
 }
 
 void JobRunner::Run(const core::effect::ReportFault& effect) {
@@ -255,11 +255,11 @@ void JobRunner::Run(const core::effect::ReportFault& effect) {
 void JobRunner::Run(const core::effect::Finish& effect) {
   LogInfo(absl::StrCat("verdict ", core::OutcomeName(effect.verdict.outcome), ": ",
                        effect.verdict.sentence));
-  ports_.on_finished();
+  parts_.on_finished();
 }
 
 void JobRunner::Send(const std::string& container_id, const v1::MasterMessage& message) {
-  const absl::Status sent = ports_.executors.Send(container_id, message);
+  const absl::Status sent = parts_.executors.Send(container_id, message);
   // The executor is gone; the backend or the missing heartbeats will report it.
   if (!sent.ok()) LogWarning(std::string(sent.message()));
 }

@@ -25,7 +25,7 @@ class JobRunner : public core::ClusterBackend::Listener {
  public:
   /// The objects that the runner uses; all must outlive it. set_backend() and set_master_address()
   /// must be called before the first input.
-  struct Ports {
+  struct Parts {
     EventLoop& loop;
     const Clock& clock;
     DecisionLog& journal;
@@ -41,7 +41,7 @@ class JobRunner : public core::ClusterBackend::Listener {
     std::function<void(const std::string& why)> on_deposed;
   };
 
-  JobRunner(core::JobMachine& machine, Ports ports);
+  JobRunner(core::JobMachine& machine, Parts parts);
 
   void set_backend(core::ClusterBackend* backend) { backend_ = backend; }
   void set_master_address(std::string address) { master_address_ = std::move(address); }
@@ -95,7 +95,7 @@ class JobRunner : public core::ClusterBackend::Listener {
   void Send(const std::string& container_id, const v1::MasterMessage& message);
 
   core::JobMachine& machine_;
-  Ports ports_;
+  Parts parts_;
   core::ClusterBackend* backend_ = nullptr;
   std::string master_address_;
   std::vector<core::JobInput> taken_;

@@ -38,7 +38,7 @@ bool WantsGpus(const core::JobDescription& job) {
 LocalPlatform::LocalPlatform(const Options& options, EventLoop& loop)
     : options_(options), loop_(loop), folder_(options_.job_folder) {}
 
-TaskPlaces LocalPlatform::places() const {
+TaskFolders LocalPlatform::folders() const {
   return {folder_.logs(), folder_.checkpoints(), folder_.cache()};
 }
 
@@ -95,10 +95,10 @@ absl::StatusOr<std::unique_ptr<core::ClusterBackend>> LocalPlatform::MakeBackend
   return std::make_unique<backend::LocalBackend>(loop_, std::move(options), listener);
 }
 
-absl::StatusOr<std::unique_ptr<PageDoor>> LocalPlatform::MakePageDoor(
+absl::StatusOr<std::unique_ptr<PageEntry>> LocalPlatform::MakePageEntry(
     const PageParts& parts, const jobfile::BuildResult& /*built*/) {
-  return std::make_unique<LocalPageDoor>(parts, options_.job_id(),
-                                         [this] { return std::make_unique<FolderLogs>(folder_); });
+  return std::make_unique<LocalPageEntry>(parts, options_.job_id(),
+                                          [this] { return std::make_unique<FolderLogs>(folder_); });
 }
 
 absl::Status LocalPlatform::Publish(const std::string& address) {

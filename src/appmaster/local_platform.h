@@ -23,7 +23,7 @@ class LocalPlatform : public Platform {
   std::string user() const override { return options_.user; }
   std::string backend_name() const override { return "local"; }
   const storage::JobFolder& folder() const override { return folder_; }
-  TaskPlaces places() const override;
+  TaskFolders folders() const override;
   bool detached() const override { return options_.detached; }
   bool signal_means_another() const override { return false; }
   Duration ClientLease(const core::Timeouts& /*timeouts*/) const override { return {}; }
@@ -38,7 +38,7 @@ class LocalPlatform : public Platform {
   absl::StatusOr<std::unique_ptr<core::ClusterBackend>> MakeBackend(
       core::ClusterBackend::Listener& listener, const jobfile::BuildResult& built,
       const std::string& address, std::function<void(const std::string& why)> on_deposed) override;
-  absl::StatusOr<std::unique_ptr<PageDoor>> MakePageDoor(
+  absl::StatusOr<std::unique_ptr<PageEntry>> MakePageEntry(
       const PageParts& parts, const jobfile::BuildResult& built) override;
   absl::Status Publish(const std::string& address) override;
   std::vector<std::string> executor_arguments() const override;

@@ -17,7 +17,7 @@ absl::Status Unknown(const absl::Status& status) {
 
 }  // namespace
 
-absl::StatusOr<std::string> LookUpMaster(const Options::Yarn& yarn) {
+absl::StatusOr<std::string> FindMaster(const Options::Yarn& yarn) {
   const absl::StatusOr<hadoop::TokenStore> tokens = hadoop::ReadTokenFile(yarn.token_file);
   if (!tokens.ok()) return Unknown(tokens.status());
   const absl::StatusOr<v1::YarnJob> job = backend::ReadYarnJob(*tokens);

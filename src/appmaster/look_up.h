@@ -10,6 +10,6 @@ namespace tony::appmaster {
 
 /// The address, "host:port". NotFound – the job is over. Otherwise the codes of
 /// storage::JobFiles::Read and of backend::ReadYarnJob.
-absl::StatusOr<std::string> LookUpMaster(const Options::Yarn& yarn);
+absl::StatusOr<std::string> FindMaster(const Options::Yarn& yarn);
 
 }  // namespace tony::appmaster

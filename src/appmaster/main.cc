@@ -28,7 +28,7 @@ int Fail(const absl::Status& status, int exit_code) {
 }
 
 int PrintMaster(const tony::appmaster::Options& options) {
-  const absl::StatusOr<std::string> address = tony::appmaster::LookUpMaster(*options.yarn);
+  const absl::StatusOr<std::string> address = tony::appmaster::FindMaster(*options.yarn);
   if (absl::IsNotFound(address.status())) return Fail(address.status(), kJobIsOver);
   if (!address.ok()) return Fail(address.status(), kInfrastructure);
   (void)tony::PrintForPeople(STDOUT_FILENO, *address + "\n");

@@ -27,7 +27,7 @@ sigset_t Watched() {
   return signals;
 }
 
-void Say(const std::string& text) {
+void PrintSentence(const std::string& text) {
   // Logging is not available yet: the ApplicationMaster sets it up after the fork.
   (void)!::write(STDERR_FILENO, text.data(), text.size());
 }
@@ -99,7 +99,7 @@ int SplitOffKeeper(int restarts) {
     if (KeptToItsEnd(child, &exit_code)) ::_exit(exit_code);
     const std::optional<Duration> pause = left.Next(clock.Now() - began);
     if (!pause) ::_exit(exit_code);
-    Say(NextStart(number + 1, *pause));
+    PrintSentence(NextStart(number + 1, *pause));
     if (!Pause(*pause)) ::_exit(exit_code);
   }
 }

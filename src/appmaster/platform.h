@@ -35,7 +35,7 @@ class Platform {
   /// The folder with job.xml and staged.json, where the events are written.
   virtual const storage::JobFolder& folder() const = 0;
   /// The folders for what outlives a task.
-  virtual TaskPlaces places() const = 0;
+  virtual TaskFolders folders() const = 0;
   /// The folder of this process's own logs, and the URL under which people find them; both empty if
   /// the logs are in folder().
   virtual std::string own_log_folder() const { return ""; }
@@ -67,8 +67,8 @@ class Platform {
   /// The PEM text of the job's certificate authority, with its key. NotFound – the job has none;
   /// the codes of rpc::ReadSecretFile().
   virtual absl::StatusOr<std::string> ReadAuthority() = 0;
-  /// Makes the door to the job's page. `parts` outlive the door. The codes of JobPage::Start().
-  virtual absl::StatusOr<std::unique_ptr<PageDoor>> MakePageDoor(
+  /// Makes the entry to the job's page. `parts` outlive the entry. The codes of JobPage::Start().
+  virtual absl::StatusOr<std::unique_ptr<PageEntry>> MakePageEntry(
       const PageParts& parts, const jobfile::BuildResult& built) = 0;
   /// `address`: of this ApplicationMaster. `on_deposed` is called when another ApplicationMaster
   /// runs the job; nothing may be touched from then on. The codes of os::ReadMachine(); on a

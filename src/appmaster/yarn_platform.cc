@@ -45,10 +45,10 @@ std::string PageUrl(const v1::YarnJob& job) {
   return absl::StrCat(OriginOf(job.proxy(), job.proxy().servers(0)), "/proxy/", job.job_id(), "/");
 }
 
-/// A door to a page that is served from the start.
-class ProxyPageDoor : public PageDoor {
+/// An entry to a page that is served from the start.
+class ProxyPageEntry : public PageEntry {
  public:
-  ProxyPageDoor(std::unique_ptr<JobPage> page, std::string url)
+  ProxyPageEntry(std::unique_ptr<JobPage> page, std::string url)
       : page_(std::move(page)), url_(std::move(url)) {}
   absl::StatusOr<std::string> Invite() override { return url_; }
 
@@ -96,7 +96,7 @@ absl::Status YarnPlatform::Claim() {
   return os::WriteFileAtomically(folder_.staged(), staged);
 }
 
-TaskPlaces YarnPlatform::places() const {
+TaskFolders YarnPlatform::folders() const {
   return {"", absl::StrCat(backend::UrlOfFolder(job_), "/", backend::kCheckpointFolder), ""};
 }
 
@@ -207,7 +207,7 @@ std::unique_ptr<web::Access> YarnPlatform::MakeAccess(int port,
   return std::make_unique<web::ProxyAccess>(std::move(options));
 }
 
-absl::StatusOr<std::unique_ptr<PageDoor>> YarnPlatform::MakePageDoor(
+absl::StatusOr<std::unique_ptr<PageEntry>> YarnPlatform::MakePageEntry(
     const PageParts& parts, const jobfile::BuildResult& built) {
   const std::vector<std::string> proxies = ProxyAddresses();
   TONY_ASSIGN_OR_RETURN(std::unique_ptr<JobPage> page,
@@ -216,7 +216,7 @@ absl::StatusOr<std::unique_ptr<PageDoor>> YarnPlatform::MakePageDoor(
                                          return MakeAccess(port, proxies, built.yarn.view_acl);
                                        }));
   page_url_ = absl::StrCat("http://", yarn_.node_host, ":", page->port(), "/");
-  return std::make_unique<ProxyPageDoor>(std::move(page), PageUrl(job_));
+  return std::make_unique<ProxyPageEntry>(std::move(page), PageUrl(job_));
 }
 
 absl::Status YarnPlatform::Publish(const std::string& address) {

@@ -29,7 +29,7 @@ class YarnPlatform : public Platform {
   std::string user() const override { return job_.user(); }
   std::string backend_name() const override { return "yarn"; }
   const storage::JobFolder& folder() const override { return folder_; }
-  TaskPlaces places() const override;
+  TaskFolders folders() const override;
   std::string own_log_folder() const override { return yarn_.log_folder; }
   std::string own_log_url() const override;
   bool detached() const override { return job_.detached(); }
@@ -51,7 +51,7 @@ class YarnPlatform : public Platform {
   absl::StatusOr<std::unique_ptr<core::ClusterBackend>> MakeBackend(
       core::ClusterBackend::Listener& listener, const jobfile::BuildResult& built,
       const std::string& address, std::function<void(const std::string& why)> on_deposed) override;
-  absl::StatusOr<std::unique_ptr<PageDoor>> MakePageDoor(
+  absl::StatusOr<std::unique_ptr<PageEntry>> MakePageEntry(
       const PageParts& parts, const jobfile::BuildResult& built) override;
   absl::Status Publish(const std::string& address) override;
   std::vector<std::string> executor_arguments() const override;

@@ -19,11 +19,11 @@ namespace tony::driver {
 namespace {
 
 /// Interval between two looks at who is missing, while somebody waits.
-constexpr std::chrono::milliseconds kLookInterval{500};
+constexpr std::chrono::milliseconds kCheckInterval{500};
 /// A shorter wait is not reported.
 constexpr std::chrono::seconds kPatience{5};
 /// Least interval between two reports; each goes into the job's history.
-constexpr std::chrono::seconds kSayInterval{10};
+constexpr std::chrono::seconds kReportInterval{10};
 
 /// The driver's container is small, and so are the values that the ranks of a job send.
 constexpr rendezvous::RendezvousServer::Limits kLimits = {.body_bytes = size_t{32} << 20,
@@ -62,7 +62,8 @@ absl::Status Driver::Begin() {
   });
   TONY_ASSIGN_OR_RETURN(server_, rendezvous::RendezvousServer::Start(
                                      loop_, store_, 0, os::LoopbackPeerCheck(), kLimits));
-  TONY_ASSIGN_OR_RETURN(door_, ReplicaDoor::Open(loop_, store_, options_.replica_port));
+  TONY_ASSIGN_OR_RETURN(replica_acceptor_,
+                        ReplicaAcceptor::Open(loop_, store_, options_.replica_port));
   if (options_.elastic) return BeginElastic();
   core::RendezvousPlan plan;
   TONY_ASSIGN_OR_RETURN(plan.slots, core::PlanSlots(options_.workers, Processes(options_.workers)));
@@ -98,20 +99,20 @@ absl::Status Driver::WritePlan(const core::RendezvousPlan& plan) {
 
 void Driver::Fail(const core::RendezvousWait& why) {
   LogError("the rendezvous failed", {{"missing", absl::StrJoin(why.missing, ",")}});
-  Say(why);
+  ReportWait(why);
   failed_ = true;
   on_failed_(why.sentence);
 }
 
 void Driver::OnChange() {
-  if (look_ == nullptr && !failed_) look_ = loop_.After(kLookInterval, [this] { LookWhoWaits(); });
+  if (check_ == nullptr && !failed_) check_ = loop_.After(kCheckInterval, [this] { CheckWaits(); });
 }
 
 // While somebody waits, the look schedules itself again; otherwise the next change of the store
 // does. The deadline counts from the first look at which somebody waits, and starts anew when
 // nobody does or a new round begins.
-void Driver::LookWhoWaits() {
-  look_.reset();
+void Driver::CheckWaits() {
+  check_.reset();
   if (elastic_ != nullptr) elastic_->OnTick();
   if (failed_) return;
   const std::vector<core::ScopeProgress> progress = core::ProgressOf(store_.content());
@@ -121,8 +122,8 @@ void Driver::LookWhoWaits() {
                                                     : core::RendezvousWait{};
   if (wait.sentence.empty()) {
     waiting_since_.reset();
-    said_at_.reset();
-    return Say({});
+    reported_at_.reset();
+    return ReportWait({});
   }
   if (!waiting_since_) LogDebug("processes wait", {{"why", wait.sentence}});
   if (!waiting_since_) waiting_since_ = clock_.Now();
@@ -133,16 +134,16 @@ void Driver::LookWhoWaits() {
                                  " (tony.horovod.rendezvous-timeout-ms): ", wait.sentence);
     return Fail(wait);
   }
-  if (waited >= kPatience && (!said_at_ || clock_.Now() - *said_at_ >= kSayInterval)) {
-    Say(wait);
-    said_at_ = clock_.Now();
+  if (waited >= kPatience && (!reported_at_ || clock_.Now() - *reported_at_ >= kReportInterval)) {
+    ReportWait(wait);
+    reported_at_ = clock_.Now();
   }
   OnChange();
 }
 
 // The same report is written only once; an empty one tells the executor that nobody waits any more.
-void Driver::Say(const core::RendezvousWait& wait) {
-  if (std::exchange(said_, wait) == wait) return;
+void Driver::ReportWait(const core::RendezvousWait& wait) {
+  if (std::exchange(reported_wait_, wait) == wait) return;
   if (!wait.sentence.empty()) LogInfo(wait.sentence);
   const absl::Status written = os::WriteFileAtomically(
       absl::StrCat(options_.output_folder, "/", core::kWaitFileName), core::FormatWait(wait));

@@ -14,7 +14,7 @@
 #include "core/rendezvous/rendezvous_wait.h"
 #include "driver/elastic_session.h"
 #include "driver/options.h"
-#include "driver/replica_door.h"
+#include "driver/replica_acceptor.h"
 #include "rendezvous/local_store.h"
 #include "rendezvous/rendezvous_server.h"
 
@@ -41,8 +41,8 @@ class Driver {
   void Fail(const core::RendezvousWait& why);
   /// Called when a value was put or removed.
   void OnChange();
-  void LookWhoWaits();
-  void Say(const core::RendezvousWait& wait);
+  void CheckWaits();
+  void ReportWait(const core::RendezvousWait& wait);
   void Beat();
 
   EventLoop& loop_;
@@ -53,14 +53,14 @@ class Driver {
   rendezvous::LocalStore store_;
   std::unique_ptr<EventLoop::Handle> watch_;
   std::unique_ptr<rendezvous::RendezvousServer> server_;
-  std::unique_ptr<ReplicaDoor> door_;
+  std::unique_ptr<ReplicaAcceptor> replica_acceptor_;
   std::unique_ptr<ElasticSession> elastic_;  ///< of an elastic job; otherwise null
-  std::unique_ptr<EventLoop::Handle> look_;
+  std::unique_ptr<EventLoop::Handle> check_;
   std::unique_ptr<EventLoop::Handle> beat_;
   std::optional<TimePoint> waiting_since_;
-  core::RendezvousWait said_;
+  core::RendezvousWait reported_wait_;
   bool failed_ = false;
-  std::optional<TimePoint> said_at_;
+  std::optional<TimePoint> reported_at_;
 };
 
 }  // namespace tony::driver

@@ -24,7 +24,7 @@ constexpr std::chrono::seconds kNotifyPause{5};
 
 /// Parses "HOST:LOCAL-RANK", where the last colon separates the two; the rank is -1 if the key has
 /// another form.
-std::pair<std::string, int> PlaceIn(const std::string& key) {
+std::pair<std::string, int> ParseSlotKey(const std::string& key) {
   const size_t colon = key.rfind(':');
   int local_rank = -1;
   if (colon == std::string::npos || !absl::SimpleAtoi(key.substr(colon + 1), &local_rank)) {
@@ -37,7 +37,7 @@ std::string KeyOf(const core::Slot& slot) { return absl::StrCat(slot.host, ":", 
 
 /// The form that Horovod's workers read: they take the first six numbers. tony.collective also
 /// takes the round, under which its ranks meet.
-std::string PlaceText(const core::Slot& slot, int round) {
+std::string SlotText(const core::Slot& slot, int round) {
   return absl::StrJoin({slot.rank, slot.size, slot.local_rank, slot.local_size, slot.cross_rank,
                         slot.cross_size, round},
                        ",");
@@ -93,8 +93,8 @@ void ElasticSession::ReadMembers() {
 }
 
 void ElasticSession::OnAsked(const std::string& scope, const std::string& key) {
-  if (scope != core::kPlaceScope) return;
-  const auto [host, local_rank] = PlaceIn(key);
+  if (scope != core::kRankScope) return;
+  const auto [host, local_rank] = ParseSlotKey(key);
   LogDebug("a process asks for its place", {{"host", host}, {"local_rank", local_rank}});
   CarryOut(rounds_.OnAsked(host, local_rank, clock_.Now()));
   callbacks_.on_change();
@@ -105,7 +105,7 @@ void ElasticSession::OnAsked(const std::string& scope, const std::string& key) {
 void ElasticSession::OnChange(const core::StoreOperation& operation) {
   const auto* put = std::get_if<core::PutValue>(&operation);
   if (put == nullptr || put->scope != core::kWorkerAddressScope) return;
-  const auto [host, local_rank] = PlaceIn(put->key);
+  const auto [host, local_rank] = ParseSlotKey(put->key);
   CarryOut(rounds_.OnAddress(host, local_rank, put->value));
 }
 
@@ -132,16 +132,16 @@ void ElasticSession::CarryOut(const core::ElasticEffects& effects) {
 void ElasticSession::BeginRound(const core::elastic::Begin& begin) {
   core::RendezvousPlan plan;
   plan.round = begin.round;
-  for (const core::ElasticPlace& place : begin.places) {
+  for (const core::ElasticAssignment& place : begin.places) {
     plan.slots.push_back(place.slot);
     plan.members.push_back(place.member);
   }
   store_.Begin(plan.slots);
-  for (const core::ElasticPlace& place : begin.places) {
+  for (const core::ElasticAssignment& place : begin.places) {
     if (!place.previous) continue;
     const absl::Status handed =
-        store_.HandOut(core::kPlaceScope, KeyOf(*place.previous),
-                       std::make_shared<const std::string>(PlaceText(place.slot, begin.round)));
+        store_.HandOut(core::kRankScope, KeyOf(*place.previous),
+                       std::make_shared<const std::string>(SlotText(place.slot, begin.round)));
     if (!handed.ok()) LogError(std::string(handed.message()));
   }
   callbacks_.on_round(plan);

@@ -16,10 +16,10 @@
 #include "common/safe_text.h"
 #include "core/runtime/hadoop_variables.h"
 #include "executor/master/address_source.h"
-#include "executor/place/collective_package.h"
-#include "executor/place/container_places.h"
-#include "executor/place/docker_check.h"
-#include "executor/place/localizer.h"
+#include "executor/setup/collective_package.h"
+#include "executor/setup/container_folders.h"
+#include "executor/setup/docker_check.h"
+#include "executor/setup/localizer.h"
 #include "executor/task/collective_counters.h"
 #include "os/machine/machine.h"
 #include "os/processes/own_program.h"
@@ -101,10 +101,11 @@ void Executor::Start(const rpc::Credentials& credentials) {
   tunnels_ =
       std::make_unique<Tunnels>(loop_, credentials, LogFolder(environment_, working_folder_));
   horovod_ = std::make_unique<HorovodTask>(
-      loop_, HorovodTask::Ports{[this](v1::ExecutorMessage message) { Send(std::move(message)); },
-                                [this] { return tunnels_->DialerTo(connection_->address()); },
-                                [this] { return lease_.expired(); },
-                                [this](const std::string& why) { EndHung(why); }});
+      loop_,
+      HorovodTask::Callbacks{[this](v1::ExecutorMessage message) { Send(std::move(message)); },
+                             [this] { return tunnels_->DialerTo(connection_->address()); },
+                             [this] { return lease_.expired(); },
+                             [this](const std::string& why) { EndHung(why); }});
   connection_ = std::make_unique<MasterConnection>(
       loop_,
       MasterConnection::Options{options_.master_address, credentials, NextMaster(options_, loop_)},
@@ -128,20 +129,20 @@ void Executor::Start(const rpc::Credentials& credentials) {
 bool Executor::StartThreads() {
   absl::StatusOr<std::unique_ptr<rpc::GrpcThreads>> threads = rpc::GrpcThreads::Start();
   if (!threads.ok()) {
-    SayUnable(threads.status());
+    ReportUnable(threads.status());
     exit_code_ = kExitUnable;
     loop_.Post([this] { loop_.Stop(); });
     return false;
   }
   grpc_threads_ = *std::move(threads);
   grpc_watch_ = grpc_threads_->Watch(loop_, [this](const absl::Status& why) {
-    SayUnable(why);
+    ReportUnable(why);
     ShutDown(kExitUnable, std::string(why.message()));
   });
   return true;
 }
 
-void Executor::SayUnable(const absl::Status& why) {
+void Executor::ReportUnable(const absl::Status& why) {
   // The same form as in main(): whoever started the executor quotes the last line of its log.
   (void)PrintForPeople(STDERR_FILENO,
                        absl::StrCat("tony-executor: ", std::string(why.message()), "\n"));

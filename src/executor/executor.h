@@ -17,7 +17,7 @@
 #include "executor/master/task_lease.h"
 #include "executor/master/tunnels.h"
 #include "executor/options.h"
-#include "executor/place/hadoop_environment.h"
+#include "executor/setup/hadoop_environment.h"
 #include "executor/task/task_environment.h"
 #include "executor/task/task_meter.h"
 #include "executor/task/task_ports.h"
@@ -97,7 +97,7 @@ class Executor {
   /// stop.
   bool StartThreads();
   /// Prints that the machine lacks what every executor needs.
-  void SayUnable(const absl::Status& why);
+  void ReportUnable(const absl::Status& why);
   void Leave();
   /// Called once by the connection and once by the log readers when they have received everything.
   void OnSaid();

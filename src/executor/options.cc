@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/status_macros.h"
-#include "executor/place/container_places.h"
+#include "executor/setup/container_folders.h"
 #include "hadoop/auth/token_file.h"
 
 namespace tony::executor {

@@ -15,8 +15,8 @@ namespace {
 
 // The kernel reports that a file was closed just before it releases the file's lock, so the lock is
 // tested several times, at this interval.
-constexpr int kLooks = 20;
-constexpr std::chrono::milliseconds kLookInterval{20};
+constexpr int kChecks = 20;
+constexpr std::chrono::milliseconds kCheckInterval{20};
 
 }  // namespace
 
@@ -30,8 +30,8 @@ absl::StatusOr<std::unique_ptr<JobWatch>> JobWatch::Start(const storage::JobFold
 }
 
 absl::StatusOr<std::vector<std::string>> JobWatch::Wait(std::chrono::milliseconds timeout) {
-  if (looks_left_ > 0)
-    timeout = timeout.count() < 0 ? kLookInterval : std::min(timeout, kLookInterval);
+  if (checks_left_ > 0)
+    timeout = timeout.count() < 0 ? kCheckInterval : std::min(timeout, kCheckInterval);
   TONY_ASSIGN_OR_RETURN(std::vector<std::string> paths, watcher_->Wait(timeout));
   const auto changed = [&](const std::string& path) {
     return std::find(paths.begin(), paths.end(), path) != paths.end();
@@ -39,12 +39,13 @@ absl::StatusOr<std::vector<std::string>> JobWatch::Wait(std::chrono::millisecond
   // A change of the root itself means that the kernel's queue overflowed: everything may have
   // changed.
   const bool lost_count = changed(folder_.root());
-  if (lost_count || changed(folder_.am_lock()) || changed(folder_.am_guard())) looks_left_ = kLooks;
+  if (lost_count || changed(folder_.am_lock()) || changed(folder_.am_guard()))
+    checks_left_ = kChecks;
   if (lost_count || changed(folder_.events())) ReadEvents();
   // A call that does not wait gives the kernel no time to release the lock, so it does not count as
   // a look.
-  if (looks_left_ > 0 && timeout.count() != 0) {
-    --looks_left_;
+  if (checks_left_ > 0 && timeout.count() != 0) {
+    --checks_left_;
     CheckAlive();
   }
   return paths;

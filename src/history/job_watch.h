@@ -48,7 +48,7 @@ class JobWatch {
   LineTail events_;
   core::JobView view_;
   bool gone_ = false;
-  int looks_left_ = 0;  // remaining looks at the locks after am.lock was closed
+  int checks_left_ = 0;  // remaining looks at the locks after am.lock was closed
 };
 
 }  // namespace tony::history

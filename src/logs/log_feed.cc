@@ -70,7 +70,7 @@ absl::StatusOr<std::unique_ptr<LogFeed>> LogFeed::Open(const std::string& folder
 }
 
 std::optional<LogPiece> LogFeed::Next() {
-  while (!noted_.empty() || Look()) {
+  while (!noted_.empty() || FindSegments()) {
     std::optional<LogPiece> piece = ReadSegment(*noted_.begin());
     if (piece) return piece;
     noted_.erase(noted_.begin());
@@ -80,7 +80,7 @@ std::optional<LogPiece> LogFeed::Next() {
 
 // The watcher reports the folder itself when the kernel's queue overflowed: then every segment may
 // have changed.
-bool LogFeed::Look() {
+bool LogFeed::FindSegments() {
   if (watcher_ == nullptr) return false;
   const auto changed = watcher_->Wait(std::chrono::milliseconds(0));
   if (!changed.ok()) return false;

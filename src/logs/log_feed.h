@@ -61,7 +61,7 @@ class LogFeed {
 
   LogFeed(std::string folder, Wanted wanted) : folder_(std::move(folder)), wanted_(wanted) {}
   /// Notes the segments that may have something new; returns false if there is none.
-  bool Look();
+  bool FindSegments();
   void NoteAll();
   void Note(const std::string& name);
   /// The report about a segment that cannot be read; nothing if it was reported before.

@@ -20,32 +20,32 @@ std::unique_ptr<EventLoop::Handle> Waiters::Add(const std::string& scope, const 
       waiter->wanted = false;
       if (!waiter->listed) return;
       list->second.erase(position);
-      if (list->second.empty()) places->erase(list);
+      if (list->second.empty()) waiters->erase(list);
     }
-    std::shared_ptr<Places> places;
-    Places::iterator list;
+    std::shared_ptr<WaitersByKey> waiters;
+    WaitersByKey::iterator list;
     std::list<std::shared_ptr<Waiter>>::iterator position;
     std::shared_ptr<Waiter> waiter;
   };
   auto wait = std::make_unique<Wait>();
-  wait->places = places_;
+  wait->waiters = waiters_;
   wait->waiter = std::make_shared<Waiter>(Waiter{std::move(on_value)});
-  wait->list = places_->try_emplace(Place(scope, key)).first;
+  wait->list = waiters_->try_emplace(StoreKey(scope, key)).first;
   auto& list = wait->list->second;
   wait->position = list.insert(list.end(), wait->waiter);
   return wait;
 }
 
 void Waiters::Notify(const std::string& scope, const std::string& key, const core::Blob& value) {
-  const auto found = places_->find(Place(scope, key));
-  if (found == places_->end()) return;
+  const auto found = waiters_->find(StoreKey(scope, key));
+  if (found == waiters_->end()) return;
   for (const std::shared_ptr<Waiter>& waiter : found->second) waiter->listed = false;
   loop_.Post([waiters = std::move(found->second), value] {
     for (const std::shared_ptr<Waiter>& waiter : waiters) {
       if (waiter->wanted) waiter->on_value(value);
     }
   });
-  places_->erase(found);
+  waiters_->erase(found);
 }
 
 }  // namespace tony::rendezvous

@@ -29,12 +29,12 @@ class Waiters {
 
  private:
   struct Waiter;
-  using Place = std::pair<std::string, std::string>;  ///< scope and key
-  using Places = std::map<Place, std::list<std::shared_ptr<Waiter>>>;
+  using StoreKey = std::pair<std::string, std::string>;  ///< scope and key
+  using WaitersByKey = std::map<StoreKey, std::list<std::shared_ptr<Waiter>>>;
 
   EventLoop& loop_;
   /// Shared with the handles, which may outlive this.
-  const std::shared_ptr<Places> places_ = std::make_shared<Places>();
+  const std::shared_ptr<WaitersByKey> waiters_ = std::make_shared<WaitersByKey>();
 };
 
 }  // namespace tony::rendezvous

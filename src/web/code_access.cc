@@ -17,7 +17,7 @@ constexpr char kCookie[] = "tony-page";
 constexpr size_t kTokenBytes = 16;
 /// Several people may open the page; the oldest entries go first.
 constexpr size_t kMostCodes = 16;
-constexpr size_t kMostVisits = 64;
+constexpr size_t kMostSessions = 64;
 
 template <typename Secrets>
 void KeepAtMost(Secrets& secrets, size_t count) {
@@ -105,7 +105,7 @@ std::deque<CodeAccess::Secret>::iterator CodeAccess::Find(std::deque<Secret>& se
 
 HttpResponse CodeAccess::Welcome() {
   visits_.push_back({RandomToken(), clock_.Now() + options_.visit_life});
-  KeepAtMost(visits_, kMostVisits);
+  KeepAtMost(visits_, kMostSessions);
   HttpResponse response;
   response.status = 303;
   response.headers.emplace_back("Location", "./");

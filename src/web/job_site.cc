@@ -16,16 +16,16 @@ namespace tony::web {
 namespace {
 
 /// A log, as named by LogLink().
-struct LogPlace {
+struct LogLocation {
   core::TaskId task;
   int attempt = 0;
   LogSource::Stream stream = LogSource::Stream::kStdout;
 };
 
 /// Parses a path; nothing if it is not a log of the job.
-std::optional<LogPlace> FindLog(const core::JobView& view, const std::string& place) {
+std::optional<LogLocation> FindLog(const core::JobView& view, const std::string& place) {
   const std::vector<std::string> parts = absl::StrSplit(place, '/');
-  LogPlace log;
+  LogLocation log;
   if (parts.size() != 3 || !absl::StartsWith(parts[1], "attempt-") ||
       !absl::SimpleAtoi(parts[1].substr(8), &log.attempt)) {
     return std::nullopt;
@@ -103,7 +103,7 @@ void JobSite::Handle(const HttpRequest& request, const HttpServer::Respond& resp
 // what it needs.
 void JobSite::ShowLog(const std::string& place, const HttpServer::Respond& respond) {
   const core::JobView& view = sources_.job().view;
-  const std::optional<LogPlace> log = FindLog(view, place);
+  const std::optional<LogLocation> log = FindLog(view, place);
   if (!log) return respond(NotFound());
   const std::string command =
       absl::StrCat("tony logs ", view.job.job_id, " ", log->task.ToString());

@@ -47,7 +47,7 @@ std::optional<HttpResponse> ProxyAccess::Check(const HttpRequest& request) {
                          "may see what (yarn.acl.enable).");
   }
   const std::string user = DecodeForm(cookie->second);
-  if (MayLook(user)) return std::nullopt;
+  if (MayView(user)) return std::nullopt;
   refused_log_.Log(LogLevel::kInfo, "a user may not see the page",
                    {{"user", user}, {"peer", request.peer_address}});
   return ErrorResponse(403, absl::StrCat("User ", user, " may not see this job of ", options_.owner,
@@ -67,7 +67,7 @@ PeerCheck ProxyPeerCheck(std::vector<std::string> addresses) {
   };
 }
 
-bool ProxyAccess::MayLook(const std::string& user) const {
+bool ProxyAccess::MayView(const std::string& user) const {
   return user == options_.owner || options_.viewers.Allows(user) ||
          options_.administrators.Allows(user);
 }

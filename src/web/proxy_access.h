@@ -39,7 +39,7 @@ class ProxyAccess : public Access {
   std::optional<HttpResponse> Check(const HttpRequest& request) override;
 
  private:
-  bool MayLook(const std::string& user) const;
+  bool MayView(const std::string& user) const;
 
   const Options options_;
   LogLimit refused_log_;

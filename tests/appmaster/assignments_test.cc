@@ -15,7 +15,7 @@ using ::testing::Pair;
 using ::testing::UnorderedElementsAre;
 
 const auto kKey = Pair("TONY_COLLECTIVE_KEY", "key");  // in every task's environment
-const TaskPlaces kPlaces{"/jobs/job-1/logs", "/jobs/job-1/checkpoints", "/jobs/job-1/cache"};
+const TaskFolders kFolders{"/jobs/job-1/logs", "/jobs/job-1/checkpoints", "/jobs/job-1/cache"};
 
 class AssignmentsTest : public ::testing::Test {
  protected:
@@ -36,7 +36,7 @@ class AssignmentsTest : public ::testing::Test {
     return *entry->mutable_archive();
   }
   v1::Assignment For(const std::string& type, int index = 0, std::vector<int> gpus = {}) {
-    const Assignments assignments("job-1", 3, job_, local_, kPlaces, staged_, "key");
+    const Assignments assignments("job-1", 3, job_, local_, kFolders, staged_, "key");
     core::Task task;
     task.id = {type, index};
     task.type = job_.FindType(type);

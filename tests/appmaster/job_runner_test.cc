@@ -124,13 +124,13 @@ class JobRunnerTest : public ::testing::Test {
     machine_ = std::make_unique<core::JobMachine>(std::move(job));
     assignments_ =
         std::make_unique<Assignments>("job-1", 1, machine_->job(), jobfile::LocalSettings{},
-                                      TaskPlaces{}, v1::StagedFiles{}, "key");
+                                      TaskFolders{}, v1::StagedFiles{}, "key");
     history_ = std::make_unique<History>(History::Open(folder_.events(), clock_, log_).value());
     journal_ = std::make_unique<Journal>(
         Journal::Open(std::make_unique<storage::LocalJobFiles>(folder_.root()), clock_, "boot")
             .value());
     runner_ = std::make_unique<JobRunner>(
-        *machine_, JobRunner::Ports{driver_.loop(),
+        *machine_, JobRunner::Parts{driver_.loop(),
                                     clock_,
                                     decisions != nullptr ? *decisions : *journal_,
                                     *history_,

@@ -61,7 +61,7 @@ FOLDER_ORDER = {
     "core": [
         *("model", "tasks", "ports", "schedule", "rendezvous", "runtime", "record", "judge", "job"),
     ],
-    "executor": ["master", "output", "task", "horovod", "place", "."],
+    "executor": ["master", "output", "task", "horovod", "setup", "."],
     "hadoop": ["base", "config", "auth", "rpc", "hdfs", "logs"],
     "jobfile": ["values", "xml", "keys", "configuration", "job", "docs", "."],
     "os": ["files", "processes", "containment", "network", "archives", "machine"],

@@ -55,7 +55,7 @@ const core::ObservedJob& JobPage::Job() {
   return job_;
 }
 
-absl::StatusOr<std::string> LocalPageDoor::Invite() {
+absl::StatusOr<std::string> LocalPageEntry::Invite() {
   if (page_ == nullptr) {
     TONY_ASSIGN_OR_RETURN(
         page_, JobPage::Start(

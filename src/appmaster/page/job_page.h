@@ -61,19 +61,19 @@ class JobPage {
 };
 
 /// Gives a client access to the page. Not thread safe: owned by the event loop.
-class PageDoor {
+class PageEntry {
  public:
-  virtual ~PageDoor() = default;
+  virtual ~PageEntry() = default;
   /// The URL to visit; a URL that contains a code is good for one visit. Codes of JobPage::Start.
   virtual absl::StatusOr<std::string> Invite() = 0;
 };
 
 /// Access from this machine, for programs of this user: `tony open` hands out a code. The page does
 /// not listen before the first Invite(). Not thread safe: owned by the event loop.
-class LocalPageDoor : public PageDoor {
+class LocalPageEntry : public PageEntry {
  public:
-  LocalPageDoor(const PageParts& parts, std::string job_id,
-                std::function<std::unique_ptr<web::LogSource>()> make_logs)
+  LocalPageEntry(const PageParts& parts, std::string job_id,
+                 std::function<std::unique_ptr<web::LogSource>()> make_logs)
       : parts_(parts), job_id_(std::move(job_id)), make_logs_(std::move(make_logs)) {}
 
   absl::StatusOr<std::string> Invite() override;

@@ -256,11 +256,11 @@ void YarnBackend::WatchWaiting() {
   waiting_sentence_.clear();
   rejection_.clear();
   if (asks_.missing() == 0 && unregistered_.empty()) return;
-  waiting_ = loop_.After(options_.waiting_notice, [this] { SayWaiting(); });
+  waiting_ = loop_.After(options_.waiting_notice, [this] { ReportWaiting(); });
 }
 
-void YarnBackend::SayWaiting() {
-  waiting_ = loop_.After(options_.waiting_notice, [this] { SayWaiting(); });
+void YarnBackend::ReportWaiting() {
+  waiting_ = loop_.After(options_.waiting_notice, [this] { ReportWaiting(); });
   const std::string sentence = WhatIsWaitedFor();
   if (sentence == waiting_sentence_) return;
   waiting_sentence_ = sentence;

@@ -155,7 +155,7 @@ class YarnBackend : public core::ClusterBackend {
   void Ask(const Requests& requests);
   std::string NeverFits(const Requests& requests) const;
   void WatchWaiting();
-  void SayWaiting();
+  void ReportWaiting();
   std::string WhatIsWaitedFor() const;
 
   // Containers of earlier attempts.

@@ -37,7 +37,7 @@ absl::StatusOr<YarnCluster> YarnCluster::Find(const YarnClusterOptions& options,
   TONY_RETURN_IF_ERROR(cluster.FindDocker(configuration));
   TONY_RETURN_IF_ERROR(cluster.FindPageProxy(configuration));
   TONY_RETURN_IF_ERROR(cluster.FindStaging(configuration));
-  cluster.log_places_ = FindLogPlaces(configuration);
+  cluster.log_locations_ = FindLogLocations(configuration);
   return cluster;
 }
 
@@ -191,9 +191,9 @@ absl::Status YarnCluster::SetHdfs(LocalResource& resource) const {
 }
 
 absl::StatusOr<std::unique_ptr<hadoop::FileStore>> YarnCluster::OpenLogs(
-    const LogPlace& place) const {
-  if (!place.hdfs) return std::make_unique<hadoop::DiskStore>();
-  TONY_ASSIGN_OR_RETURN(hadoop::WebHdfs hdfs, OpenHdfs(*place.hdfs));
+    const LogLocation& location) const {
+  if (!location.hdfs) return std::make_unique<hadoop::DiskStore>();
+  TONY_ASSIGN_OR_RETURN(hadoop::WebHdfs hdfs, OpenHdfs(*location.hdfs));
   return std::make_unique<hadoop::HdfsStore>(std::move(hdfs));
 }
 

@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "backend/yarn/launch_request.h"
-#include "backend/yarn/log_places.h"
+#include "backend/yarn/log_locations.h"
 #include "common/clock.h"
 #include "hadoop/auth/token.h"
 #include "hadoop/config/configuration.h"
@@ -84,10 +84,10 @@ class YarnCluster {
   /// another HDFS. Otherwise the codes of hadoop::WebHdfs::Status.
   absl::StatusOr<LocalResource> ResourceAt(const std::string& url) const;
 
-  /// The places that may hold the logs of ended applications. The codes of FindLogPlaces.
-  const absl::StatusOr<std::vector<LogPlace>>& log_places() const { return log_places_; }
+  /// The places that may hold the logs of ended applications. The codes of FindLogLocations.
+  const absl::StatusOr<std::vector<LogLocation>>& log_locations() const { return log_locations_; }
   /// The files in `place`. FailedPrecondition – libcurl is missing.
-  absl::StatusOr<std::unique_ptr<hadoop::FileStore>> OpenLogs(const LogPlace& place) const;
+  absl::StatusOr<std::unique_ptr<hadoop::FileStore>> OpenLogs(const LogLocation& location) const;
 
   /// An HDFS token for the ApplicationMaster and the nodes, which the ResourceManager renews;
   /// nullopt if the cluster has no Kerberos. The codes of hadoop::WebHdfs.
@@ -115,7 +115,7 @@ class YarnCluster {
   std::optional<hadoop::NameService> hdfs_;
   std::string staging_;
   /// An error matters only to callers that want logs.
-  absl::StatusOr<std::vector<LogPlace>> log_places_;
+  absl::StatusOr<std::vector<LogLocation>> log_locations_;
 };
 
 }  // namespace tony::backend

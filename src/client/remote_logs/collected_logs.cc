@@ -40,10 +40,11 @@ void AppendSentence(std::string& text, const std::string& sentence) {
 /// Opens the first existing folder of `place`. NotFound – none exists; the codes of LogFolders,
 /// YarnCluster::OpenLogs and FileStore::List.
 absl::StatusOr<Found> FindFolderIn(const backend::YarnCluster& cluster,
-                                   const backend::LogPlace& place, const std::string& application) {
-  TONY_ASSIGN_OR_RETURN(auto store, cluster.OpenLogs(place));
+                                   const backend::LogLocation& location,
+                                   const std::string& application) {
+  TONY_ASSIGN_OR_RETURN(auto store, cluster.OpenLogs(location));
   TONY_ASSIGN_OR_RETURN(const std::vector<std::string> folders,
-                        backend::LogFolders(place, cluster.user(), application));
+                        backend::LogFolders(location, cluster.user(), application));
   absl::Status why = absl::NotFoundError("there is none");
   for (const std::string& folder : folders) {
     auto entries = store->List(folder);
@@ -58,16 +59,16 @@ absl::StatusOr<Found> FindFolderIn(const backend::YarnCluster& cluster,
 }
 
 /// Tries all places where YARN may keep collected logs. NotFound – there are none (yet); otherwise
-/// the codes of FindLogPlaces and FindFolderIn, when a place could not be looked into and no other
-/// place has the folder.
+/// the codes of FindLogLocations and FindFolderIn, when a place could not be looked into and no
+/// other place has the folder.
 absl::StatusOr<Found> FindFolder(const backend::YarnCluster& cluster,
                                  const std::string& application) {
-  TONY_RETURN_IF_ERROR(cluster.log_places().status());
+  TONY_RETURN_IF_ERROR(cluster.log_locations().status());
   std::string likeliest;
   absl::Status first;
   std::string errors;
-  for (const backend::LogPlace& place : *cluster.log_places()) {
-    absl::StatusOr<Found> found = FindFolderIn(cluster, place, application);
+  for (const backend::LogLocation& location : *cluster.log_locations()) {
+    absl::StatusOr<Found> found = FindFolderIn(cluster, location, application);
     if (found.ok()) return found;
     const std::string why(found.status().message());
     if (absl::IsNotFound(found.status())) {

@@ -131,7 +131,7 @@ void LiveLogs::OnEvent(const core::JobEvent& event) {
     return;
   }
   const absl::Status written = events_.Append(line);
-  if (!written.ok()) Say(std::string(written.message()));
+  if (!written.ok()) PrintOnce(std::string(written.message()));
   std::optional<LogOrigin> origin = origins_.Take(event);
   if (origin) Add(*std::move(origin));
   const auto* change = std::get_if<core::TaskChanged>(&event.body);
@@ -179,7 +179,7 @@ void LiveLogs::OnStreamClosed(const absl::Status& status) {
 void LiveLogs::OnOver(const std::optional<core::Verdict>& verdict, const absl::Status& why) {
   if (std::exchange(over_, true)) return;
   lost_ = !verdict && !why.ok();
-  if (lost_) Say(std::string(why.message()));
+  if (lost_) PrintOnce(std::string(why.message()));
   EndIfAllCame();
 }
 
@@ -191,7 +191,7 @@ void LiveLogs::Open(Copy& copy) {
   });
   if (before) return;
   const auto on_trouble = [this, &copy](const std::string& trouble) {
-    Say(absl::StrCat(copy.origin.task, ": ", trouble));
+    PrintOnce(absl::StrCat(copy.origin.task, ": ", trouble));
   };
   const auto on_done = [this, &copy](const absl::Status& status) { OnReceived(copy, status); };
   copy.receiver = std::make_unique<LogReceiver>(
@@ -208,8 +208,8 @@ void LiveLogs::OnReceived(Copy& copy, const absl::Status& status) {
     } else {
       // NotFound means that the container is known to have ended, which is no news for the user.
       if (!absl::IsNotFound(status)) {
-        Say(absl::StrCat(copy.origin.task, ": ", std::string(status.message()),
-                         "; what its node has of its logs is shown"));
+        PrintOnce(absl::StrCat(copy.origin.task, ": ", std::string(status.message()),
+                               "; what its node has of its logs is shown"));
       }
       CopyFromNode(copy);
     }
@@ -224,10 +224,11 @@ void LiveLogs::Retry(Copy& copy, const absl::Status& why) {
                                               {"retry", copy.retries},
                                               {"why", why.message()}});
   if (absl::IsResourceExhausted(why) && copy.retries == 1) {
-    Say(absl::StrCat("some logs will come later: ", std::string(why.message())));
+    PrintOnce(absl::StrCat("some logs will come later: ", std::string(why.message())));
   } else if (copy.retries == kRetriesInSilence) {
-    Say(absl::StrCat(copy.origin.task, ": its logs cannot be had at the moment, tried again: ",
-                     std::string(why.message())));
+    PrintOnce(absl::StrCat(
+        copy.origin.task,
+        ": its logs cannot be had at the moment, tried again: ", std::string(why.message())));
   }
   copy.retry = loop_.After(options_.retry_pause * std::min(copy.retries, kMostPauses),
                            [this, &copy] { Open(copy); });
@@ -251,7 +252,7 @@ void LiveLogs::OnCopied(Copy& copy, const absl::Status& status) {
   if (ending_) {
     copy.complete = status.ok();
   } else {
-    if (!status.ok()) Say(absl::StrCat(copy.origin.task, ": ", copy.lacks));
+    if (!status.ok()) PrintOnce(absl::StrCat(copy.origin.task, ": ", copy.lacks));
     // The next container of this task was held back by Open() until this copy was done.
     for (Copy& other : copies_) {
       if (other.origin.task == copy.origin.task) Open(other);
@@ -294,7 +295,7 @@ void LiveLogs::OnCollected(const std::set<std::string>& containers) {
   for (Copy& copy : copies_) {
     if (copy.complete) continue;
     copy.complete = containers.contains(copy.origin.container);
-    if (!copy.complete) Say(absl::StrCat(copy.origin.task, ": ", copy.lacks));
+    if (!copy.complete) PrintOnce(absl::StrCat(copy.origin.task, ": ", copy.lacks));
   }
   End();
 }
@@ -331,8 +332,8 @@ absl::Status LiveLogs::result() const {
   return result_;
 }
 
-void LiveLogs::Say(const std::string& sentence) {
-  if (std::exchange(said_, sentence) != sentence) options_.notice(sentence);
+void LiveLogs::PrintOnce(const std::string& sentence) {
+  if (std::exchange(last_notice_, sentence) != sentence) options_.notice(sentence);
 }
 
 }  // namespace tony::client

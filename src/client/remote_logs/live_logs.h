@@ -109,7 +109,7 @@ class LiveLogs {
   /// Stores the result, writes the JobEnded event and stops the loop.
   void End();
   absl::Status MakeResult();
-  void Say(const std::string& sentence);
+  void PrintOnce(const std::string& sentence);
 
   LogMirror& mirror_;
   const Options options_;
@@ -127,7 +127,7 @@ class LiveLogs {
   bool lost_ = false;       ///< how the job ended is not known
   bool ending_ = false;     ///< the rest of the logs was asked for
   std::optional<TimePoint> silent_since_;  ///< since when ApplicationMasters have not answered
-  std::string said_;
+  std::string last_notice_;
   std::unique_ptr<MasterSource> source_;
   std::unique_ptr<rpc::JobClient> client_;
   mutable std::mutex mutex_;  ///< guards result_

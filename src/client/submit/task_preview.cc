@@ -51,8 +51,8 @@ core::ClusterSpec PreviewCluster(const core::JobDescription& job) {
 }
 
 /// Places the task as tony's own driver would, with all tasks on the driver's machine.
-std::optional<core::HorovodPlace> PreviewPlace(const core::JobDescription& job,
-                                               const core::TaskContext& context) {
+std::optional<core::HorovodSlot> PreviewSlot(const core::JobDescription& job,
+                                             const core::TaskContext& context) {
   if (job.framework != core::Framework::kHorovod || !core::IsRanked(context.task.type)) {
     return std::nullopt;
   }
@@ -68,7 +68,7 @@ std::optional<core::HorovodPlace> PreviewPlace(const core::JobDescription& job,
   const auto slot = core::SlotOf({kNoPort, true, *plan}, hosts, context.task);
   if (!slot.ok()) return std::nullopt;
   const std::string& interfaces = job.horovod.network_interfaces;
-  core::HorovodPlace place;
+  core::HorovodSlot place;
   place.slot = *slot;
   place.address = job.horovod.own_driver ? "HOST" : "127.0.0.1";
   place.port = kNoPort;
@@ -122,7 +122,7 @@ std::vector<TaskPreview> PreviewTasks(const core::JobDescription& job, size_t li
     context.chief = core::IsChief(endpoint.task, job.FindType("chief") != nullptr);
     context.visualization_port = visualization == endpoint.task ? kNoPort : 0;
     context.gpus = endpoint.devices;
-    context.horovod = PreviewPlace(job, context);
+    context.horovod = PreviewSlot(job, context);
     const core::TaskType& type = *job.FindType(endpoint.task.type);
     const bool driver = type.name == core::kDriverType && type.command.empty();
     previews.push_back(

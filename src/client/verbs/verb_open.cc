@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/cli/terminal.h"
 #include "client/jobs/job_json.h"
-#include "client/verbs/task_door.h"
+#include "client/verbs/task_proxy.h"
 #include "client/verbs/verbs.h"
 #include "common/port_number.h"
 #include "common/status_macros.h"
@@ -89,12 +89,12 @@ absl::StatusOr<int> OpenTask(const CommandLine& line, const VerbContext& context
                              const StoredJob& job, std::unique_ptr<rpc::JobClient> client) {
   TONY_ASSIGN_OR_RETURN(const int port, ReadPort(line));
   TONY_ASSIGN_OR_RETURN(const core::TaskId task, ChooseTask(line, job));
-  TONY_ASSIGN_OR_RETURN(const std::unique_ptr<TaskDoor> door,
-                        TaskDoor::Open(std::move(client), task, port, context.err));
-  PrintUrl(line, context, absl::StrCat("http://127.0.0.1:", door->port(), "/"));
+  TONY_ASSIGN_OR_RETURN(const std::unique_ptr<TaskProxy> proxy,
+                        TaskProxy::Open(std::move(client), task, port, context.err));
+  PrintUrl(line, context, absl::StrCat("http://127.0.0.1:", proxy->port(), "/"));
   context.err(absl::StrCat("tony: ", SafeText(task.ToString()), " of job ", job.id,
                            " is there until Ctrl-C, or until the job ends\n"));
-  TONY_ASSIGN_OR_RETURN(const std::optional<core::Verdict> verdict, door->Serve());
+  TONY_ASSIGN_OR_RETURN(const std::optional<core::Verdict> verdict, proxy->Serve());
   if (verdict) {
     context.err(absl::StrCat("tony: job ", job.id, " has ended, ",
                              core::OutcomeName(verdict->outcome), ": ", SafeText(verdict->sentence),

@@ -24,7 +24,7 @@ namespace tony::client {
 namespace {
 
 /// Pause between two reports of an application that is to end.
-constexpr std::chrono::milliseconds kLookPause{200};
+constexpr std::chrono::milliseconds kPollInterval{200};
 /// While logs are followed: how long the ResourceManager may be away, and how long a wait for a
 /// container lasts before it is told.
 constexpr std::chrono::seconds kAwayLimit{60};
@@ -317,7 +317,7 @@ absl::StatusOr<backend::ApplicationReport> YarnJobs::AwaitEnd(
                                     last = answer;
                                     if (settled()) loop.Stop();
                                   });
-  watch.Start(kLookPause);
+  watch.Start(kPollInterval);
   const auto deadline = loop.After(wait, [&loop] { loop.Stop(); });
   if (!settled()) loop.Run();
   if (settled()) return last;

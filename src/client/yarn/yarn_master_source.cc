@@ -42,10 +42,10 @@ YarnMasterSource::YarnMasterSource(EventLoop& loop, const Clock& clock,
 
 void YarnMasterSource::Start(Callbacks callbacks) {
   callbacks_ = std::move(callbacks);
-  Look();
+  LookUp();
 }
 
-void YarnMasterSource::Look() {
+void YarnMasterSource::LookUp() {
   looks_ = 0;
   waiting_since_ = clock_.Now();
   watch_.Start(kShortPause);
@@ -60,10 +60,10 @@ void YarnMasterSource::OnAnswer() {
 }
 
 void YarnMasterSource::OnNoAnswer() {
-  SayLost("it does not answer; can this machine reach the cluster's nodes?");
+  ReportLost("it does not answer; can this machine reach the cluster's nodes?");
 }
 
-void YarnMasterSource::SayLost(const std::string& why) {
+void YarnMasterSource::ReportLost(const std::string& why) {
   if (std::exchange(lost_, true)) return;
   PrintNotice(absl::StrCat("no word from the ApplicationMaster at ", address_, ": ", why,
                            "; trying again and again"));
@@ -83,18 +83,18 @@ void YarnMasterSource::OnConcluded() {
                              " shows whether it will"));
     callbacks_.over(std::nullopt, absl::OkStatus());
   });
-  Look();
+  LookUp();
 }
 
 void YarnMasterSource::OnStreamClosed(const absl::Status& why) {
   if (concluded_) return;
   LogDebug("the stream of events broke", {{"job", options_.job_id}, {"why", why.message()}});
-  SayLost(std::string(why.message()));
+  ReportLost(std::string(why.message()));
   redial_pause_ = std::exchange(answered_, false)
                       ? Duration(kShortPause)
                       : std::clamp<Duration>(2 * redial_pause_, kShortPause, kLongestRedialPause);
   redial_ = loop_.After(redial_pause_, [this] { redial_.reset(); });
-  Look();
+  LookUp();
 }
 
 void YarnMasterSource::OnReport(const absl::StatusOr<backend::ApplicationReport>& report) {
@@ -114,7 +114,7 @@ void YarnMasterSource::OnReport(const absl::StatusOr<backend::ApplicationReport>
   LogDebug("connecting to the ApplicationMaster", {{"job", options_.job_id}, {"peer", address}});
   watch_.Stop();
   redial_.reset();
-  said_.clear();
+  last_notice_.clear();
   address_ = address;
   callbacks_.found(
       std::make_unique<rpc::JobClient>(address_, options_.credentials, kMasterSilenceLimit));
@@ -125,7 +125,7 @@ void YarnMasterSource::OnWaiting(const backend::ApplicationReport& report) {
   const std::string sentence =
       absl::StrCat("waiting for YARN to start the ApplicationMaster in queue ", report.queue, ": ",
                    DiagnosticsOf(report));
-  if (std::exchange(said_, sentence) != sentence) PrintNotice(sentence);
+  if (std::exchange(last_notice_, sentence) != sentence) PrintNotice(sentence);
 }
 
 void YarnMasterSource::OnAway(const absl::Status& status) {

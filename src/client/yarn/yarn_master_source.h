@@ -46,11 +46,11 @@ class YarnMasterSource : public MasterSource {
   std::string AfterLeaving() const override;
 
  private:
-  void Look();
+  void LookUp();
   void OnReport(const absl::StatusOr<backend::ApplicationReport>& report);
   void OnWaiting(const backend::ApplicationReport& report);
   void OnAway(const absl::Status& status);
-  void SayLost(const std::string& why);
+  void ReportLost(const std::string& why);
   void End(const backend::ApplicationReport& report);
 
   EventLoop& loop_;
@@ -67,7 +67,7 @@ class YarnMasterSource : public MasterSource {
   Duration redial_pause_{0};  ///< backoff before the last ApplicationMaster is tried again
   TimePoint waiting_since_;   ///< since when an ApplicationMaster is awaited
   std::optional<TimePoint> away_since_;        ///< since when the ResourceManager has not answered
-  std::string said_;                           ///< last sentence about the wait
+  std::string last_notice_;                    ///< last sentence about the wait
   std::unique_ptr<EventLoop::Handle> redial_;  ///< not null: the last ApplicationMaster is not to
                                                ///< be tried yet
   std::unique_ptr<EventLoop::Handle> exit_notice_;

@@ -20,7 +20,7 @@ namespace tony::client {
 namespace {
 
 /// Number of jobs that are looked at, newest first.
-constexpr size_t kMostLooks = 100;
+constexpr size_t kMostChecked = 100;
 constexpr std::chrono::hours kOldAge{24};
 
 bool IsOld(storage::JobFiles& files, const std::string& folder, const Clock& clock) {
@@ -54,7 +54,7 @@ absl::StatusOr<int> RemoveRemainsOnCluster(const backend::YarnCluster& cluster, 
   std::sort(jobs.begin(), jobs.end(), [](const std::string& left, const std::string& right) {
     return backend::IsOlderApplication(right, left);
   });
-  if (jobs.size() > kMostLooks) jobs.resize(kMostLooks);
+  if (jobs.size() > kMostChecked) jobs.resize(kMostChecked);
   backend::ApplicationClient client(cluster.application_client(), cluster.timeout());
   int untidy = 0;
   for (const std::string& id : jobs) {

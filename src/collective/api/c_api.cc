@@ -45,7 +45,7 @@ std::chrono::milliseconds Time(int64_t milliseconds) {
 /// The longest batching window that is accepted; a longer one would look like a hang.
 constexpr std::chrono::microseconds kLongestWindow = std::chrono::seconds(10);
 
-void Say(const std::string& sentence) {
+void PrintSentence(const std::string& sentence) {
   std::fprintf(stderr, "tony.collective: %s\n", sentence.c_str());
 }
 
@@ -64,7 +64,7 @@ Status Init(const tony_collective_options* options) {
       .meet_timeout = Time(options->meet_timeout_ms),
       .engine = {.patience = Time(options->operation_timeout_ms),
                  .gpu = GpuOptionsFromEnvironment(),
-                 .say = Say}};
+                 .say = PrintSentence}};
   if (options->scope != nullptr) setup.meeting.scope = options->scope;
   setup.meeting.wire_mac = options->wire_mac != 0;
   if (options->switch_points != nullptr) setup.meeting.points_file = options->switch_points;
@@ -80,15 +80,15 @@ Status Init(const tony_collective_options* options) {
   return Process::Get().Init(store, setup);
 }
 
-/// The ticket of an operation with an output to read. FailedPrecondition – the operation is not
+/// The request of an operation with an output to read. FailedPrecondition – the operation is not
 /// done, and the GPU does not have it.
-Result<std::shared_ptr<Ticket>> Done(int64_t handle) {
-  auto ticket = Process::Get().Find(handle);
-  if (ticket.ok() && !(*ticket)->issued()) {
+Result<std::shared_ptr<RequestHandle>> Done(int64_t handle) {
+  auto request = Process::Get().Find(handle);
+  if (request.ok() && !(*request)->issued()) {
     return Status(Code::kFailedPrecondition,
                   "the operation with the handle " + std::to_string(handle) + " is on its way");
   }
-  return ticket;
+  return request;
 }
 
 int CopyNumbers(const std::vector<int64_t>& from, int64_t* to, int capacity) {
@@ -120,15 +120,15 @@ int tony_collective_size() { return tony_collective_process_set_size(kAllRanks);
 
 int tony_collective_process_set_rank(uint32_t set) {
   return static_cast<int>(CallForNumber([=]() -> Result<int> {
-    auto place = Process::Get().PlaceIn(set);
-    return place.ok() ? Result<int>(place->rank) : place.status();
+    auto membership = Process::Get().MembershipIn(set);
+    return membership.ok() ? Result<int>(membership->rank) : membership.status();
   }));
 }
 
 int tony_collective_process_set_size(uint32_t set) {
   return static_cast<int>(CallForNumber([=]() -> Result<int> {
-    auto place = Process::Get().PlaceIn(set);
-    return place.ok() ? Result<int>(place->ranks) : place.status();
+    auto membership = Process::Get().MembershipIn(set);
+    return membership.ok() ? Result<int>(membership->ranks) : membership.status();
   }));
 }
 
@@ -150,20 +150,20 @@ int tony_collective_free(void* data) {
 
 int tony_collective_poll(int64_t handle) {
   return static_cast<int>(CallForNumber([=]() -> Result<int> {
-    auto ticket = Process::Get().Find(handle);
-    return ticket.ok() ? Result<int>((*ticket)->done() ? 1 : 0) : ticket.status();
+    auto request = Process::Get().Find(handle);
+    return request.ok() ? Result<int>((*request)->done() ? 1 : 0) : request.status();
   }));
 }
 
 int tony_collective_wait(int64_t handle, int64_t timeout_ms) {
   bool in_time = true;
   const int code = CallForCode([&]() -> Status {
-    auto ticket = Process::Get().Find(handle);
-    if (!ticket.ok()) return ticket.status();
+    auto request = Process::Get().Find(handle);
+    if (!request.ok()) return request.status();
     // A time-out is no error here: it is no Status, and it leaves the last error's message as it
     // is.
-    in_time = (*ticket)->Wait(After(Time(timeout_ms)));
-    return in_time ? (*ticket)->status() : Status();
+    in_time = (*request)->Wait(After(Time(timeout_ms)));
+    return in_time ? (*request)->status() : Status();
   });
   return in_time ? code : TONY_COLLECTIVE_IN_PROGRESS;
 }
@@ -171,13 +171,13 @@ int tony_collective_wait(int64_t handle, int64_t timeout_ms) {
 int tony_collective_wait_stream(int64_t handle, void* stream, int64_t timeout_ms) {
   bool in_time = true;
   const int code = CallForCode([&]() -> Status {
-    auto ticket = Process::Get().Find(handle);
-    if (!ticket.ok()) return ticket.status();
-    in_time = (*ticket)->WaitForGpu(After(Time(timeout_ms)));
+    auto request = Process::Get().Find(handle);
+    if (!request.ok()) return request.status();
+    in_time = (*request)->WaitForGpu(After(Time(timeout_ms)));
     if (!in_time) return {};
     // An operation that has failed already returns its error: there is no event to wait for.
-    if ((*ticket)->done() && !(*ticket)->status().ok()) return (*ticket)->status();
-    const std::shared_ptr<Event>& done = (*ticket)->gpu_done();
+    if ((*request)->done() && !(*request)->status().ok()) return (*request)->status();
+    const std::shared_ptr<Event>& done = (*request)->gpu_done();
     return done == nullptr ? Status() : done->BlockStream(static_cast<CudaStream>(stream));
   });
   return in_time ? code : TONY_COLLECTIVE_IN_PROGRESS;
@@ -201,43 +201,43 @@ int tony_collective_nccl_version() {
 void* tony_collective_output_data(int64_t handle) {
   void* data = nullptr;
   CallForCode([&]() -> Status {
-    auto ticket = Done(handle);
-    if (ticket.ok()) data = (*ticket)->output().data.get();
-    return ticket.status();
+    auto request = Done(handle);
+    if (request.ok()) data = (*request)->output().data.get();
+    return request.status();
   });
   return data;
 }
 
 int tony_collective_output_shape(int64_t handle, int64_t* shape, int capacity) {
   return static_cast<int>(CallForNumber([=]() -> Result<int> {
-    auto ticket = Done(handle);
-    if (!ticket.ok()) return ticket.status();
-    return CopyNumbers((*ticket)->output().shape, shape, capacity);
+    auto request = Done(handle);
+    if (!request.ok()) return request.status();
+    return CopyNumbers((*request)->output().shape, shape, capacity);
   }));
 }
 
 int tony_collective_output_splits(int64_t handle, int64_t* splits, int capacity) {
   return static_cast<int>(CallForNumber([=]() -> Result<int> {
-    auto ticket = Done(handle);
-    if (!ticket.ok()) return ticket.status();
-    return CopyNumbers((*ticket)->output().splits, splits, capacity);
+    auto request = Done(handle);
+    if (!request.ok()) return request.status();
+    return CopyNumbers((*request)->output().splits, splits, capacity);
   }));
 }
 
 int tony_collective_added_process_set(int64_t handle) {
   return static_cast<int>(CallForNumber([=]() -> Result<int> {
-    auto ticket = Done(handle);
-    if (!ticket.ok()) return ticket.status();
-    if ((*ticket)->status().ok()) return static_cast<int>((*ticket)->output().set);
-    return (*ticket)->status();
+    auto request = Done(handle);
+    if (!request.ok()) return request.status();
+    if ((*request)->status().ok()) return static_cast<int>((*request)->output().set);
+    return (*request)->status();
   }));
 }
 
 int tony_collective_last_joined(int64_t handle) {
   return static_cast<int>(CallForNumber([=]() -> Result<int> {
-    auto ticket = Done(handle);
-    if (!ticket.ok()) return ticket.status();
-    if ((*ticket)->last_joined() >= 0) return (*ticket)->last_joined();
+    auto request = Done(handle);
+    if (!request.ok()) return request.status();
+    if ((*request)->last_joined() >= 0) return (*request)->last_joined();
     return Status(Code::kInvalidArgument,
                   "the handle is not of a join that all ranks have come to");
   }));

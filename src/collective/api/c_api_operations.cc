@@ -1,6 +1,6 @@
 // The functions of tony/collective.h that submit an operation. Each builds a Request and hands it,
-// with callbacks that finish a Ticket, to the engine. Only errors that this rank can see alone are
-// returned at once; all others come through the ticket.
+// with callbacks that finish a RequestHandle, to the engine. Only errors that this rank can see
+// alone are returned at once; all others come through the handle.
 #include <functional>
 #include <string>
 #include <utility>
@@ -61,22 +61,22 @@ Status SetReduction(const Reduction* reduction, Kind& kind) {
 }
 
 /// The callback for an operation without an output.
-Engine::OnDone Done(std::shared_ptr<Ticket> ticket) {
-  return [ticket = std::move(ticket)](const Status& status) { ticket->Finish(status, {}, -1); };
+Engine::OnDone Done(std::shared_ptr<RequestHandle> handle) {
+  return [handle = std::move(handle)](const Status& status) { handle->Finish(status, {}, -1); };
 }
 
-Engine::OnOutput DoneWithOutput(std::shared_ptr<Ticket> ticket) {
-  return [ticket = std::move(ticket)](const Status& status, Engine::Output output) {
-    ticket->Finish(status, std::move(output), -1);
+Engine::OnOutput DoneWithOutput(std::shared_ptr<RequestHandle> handle) {
+  return [handle = std::move(handle)](const Status& status, Engine::Output output) {
+    handle->Finish(status, std::move(output), -1);
   };
 }
 
 /// The part of a tensor that is for GPUs only: the event to wait for, and the callback for when the
 /// GPU has the operation.
-GpuPart GpuPartOf(const CTensor& tensor, const std::shared_ptr<Ticket>& ticket) {
+GpuPart GpuPartOf(const CTensor& tensor, const std::shared_ptr<RequestHandle>& handle) {
   return {.ready = static_cast<CudaEvent>(tensor.ready),
-          .on_issued = [ticket](std::shared_ptr<Event> done, const Output& output) {
-            ticket->Issue(std::move(done), output);
+          .on_issued = [handle](std::shared_ptr<Event> done, const Output& output) {
+            handle->Issue(std::move(done), output);
           }};
 }
 
@@ -97,18 +97,18 @@ int64_t Submit(const CTensor* c_tensor, Operation operation, Memory memory,
     auto request = RequestFor(c_tensor);
     if (!request.ok()) return request.status();
     request->kind.operation = operation;
-    return Process::Get().Submit([&](Engine& engine, std::shared_ptr<Ticket> ticket) {
+    return Process::Get().Submit([&](Engine& engine, std::shared_ptr<RequestHandle> handle) {
       if (Status completed = complete(engine, *request); !completed.ok()) return completed;
       std::vector<Tensor> tensors(1);
       Tensor& tensor = tensors[0];
       tensor.request = std::move(*request);
       tensor.in = memory.in;
       tensor.out = memory.out;
-      if (tensor.request.kind.device == DeviceType::kGpu) tensor.gpu = GpuPartOf(*c_tensor, ticket);
+      if (tensor.request.kind.device == DeviceType::kGpu) tensor.gpu = GpuPartOf(*c_tensor, handle);
       if (HasOutput(operation)) {
-        tensor.on_output = DoneWithOutput(std::move(ticket));
+        tensor.on_output = DoneWithOutput(std::move(handle));
       } else {
-        tensor.on_done = Done(std::move(ticket));
+        tensor.on_done = Done(std::move(handle));
       }
       return engine.Submit(std::move(tensors));
     });
@@ -156,16 +156,16 @@ int SubmitGroup(const GroupCall& call) {
     auto tensors = TensorsOf(call);
     if (!tensors.ok()) return tensors.status();
     auto first =
-        Process::Get().SubmitAll(tensors->size(), [&](Engine& engine, const auto& tickets) {
-          for (size_t i = 0; i < tickets.size(); ++i) {
+        Process::Get().SubmitAll(tensors->size(), [&](Engine& engine, const auto& handles) {
+          for (size_t i = 0; i < handles.size(); ++i) {
             Tensor& tensor = (*tensors)[i];
             if (tensor.request.kind.device == DeviceType::kGpu) {
-              tensor.gpu = GpuPartOf(call.tensors[i], tickets[i]);
+              tensor.gpu = GpuPartOf(call.tensors[i], handles[i]);
             }
             if (call.operation == Operation::kAllReduce) {
-              tensor.on_done = Done(tickets[i]);
+              tensor.on_done = Done(handles[i]);
             } else {
-              tensor.on_output = DoneWithOutput(tickets[i]);
+              tensor.on_output = DoneWithOutput(handles[i]);
             }
           }
           return engine.Submit(std::move(*tensors), call.group);
@@ -217,11 +217,11 @@ int64_t tony_collective_alltoall(const tony_collective_tensor* tensor, const int
                                  const void* in) {
   return Submit(tensor, Operation::kAllToAll, {.in = in},
                 [=](Engine& engine, Request& request) -> Status {
-                  auto place = engine.PlaceIn(request.set);
-                  if (!place.ok()) return place.status();
+                  auto membership = engine.MembershipIn(request.set);
+                  if (!membership.ok()) return membership.status();
                   // The set's size gives the length of the caller's array, so the set has to be
                   // known first.
-                  if (splits != nullptr) request.splits.assign(splits, splits + place->ranks);
+                  if (splits != nullptr) request.splits.assign(splits, splits + membership->ranks);
                   return {};
                 });
 }
@@ -229,8 +229,8 @@ int64_t tony_collective_alltoall(const tony_collective_tensor* tensor, const int
 int64_t tony_collective_barrier(const char* name, uint32_t set) {
   return CallForNumber([=]() -> Result<Process::Handle> {
     if (name == nullptr) return Invalid("a barrier without a name");
-    return Process::Get().Submit([=](Engine& engine, std::shared_ptr<Ticket> ticket) {
-      return engine.Barrier(name, Done(std::move(ticket)), set);
+    return Process::Get().Submit([=](Engine& engine, std::shared_ptr<RequestHandle> handle) {
+      return engine.Barrier(name, Done(std::move(handle)), set);
     });
   });
 }
@@ -261,8 +261,8 @@ int64_t tony_collective_add_process_set(const char* name, const int* ranks, int 
     if (name == nullptr || count < 0 || (count > 0 && ranks == nullptr)) {
       return Invalid("a process set without a name or ranks");
     }
-    return Process::Get().Submit([=](Engine& engine, std::shared_ptr<Ticket> ticket) {
-      return engine.AddSet(name, {ranks, ranks + count}, DoneWithOutput(std::move(ticket)));
+    return Process::Get().Submit([=](Engine& engine, std::shared_ptr<RequestHandle> handle) {
+      return engine.AddSet(name, {ranks, ranks + count}, DoneWithOutput(std::move(handle)));
     });
   });
 }
@@ -270,17 +270,17 @@ int64_t tony_collective_add_process_set(const char* name, const int* ranks, int 
 int64_t tony_collective_remove_process_set(const char* name, uint32_t set) {
   return CallForNumber([=]() -> Result<Process::Handle> {
     if (name == nullptr) return Invalid("a process set is to go without a name");
-    return Process::Get().Submit([=](Engine& engine, std::shared_ptr<Ticket> ticket) {
-      return engine.RemoveSet(name, set, Done(std::move(ticket)));
+    return Process::Get().Submit([=](Engine& engine, std::shared_ptr<RequestHandle> handle) {
+      return engine.RemoveSet(name, set, Done(std::move(handle)));
     });
   });
 }
 
 int64_t tony_collective_join(int gpu) {
   return CallForNumber([=] {
-    return Process::Get().Submit([=](Engine& engine, std::shared_ptr<Ticket> ticket) {
-      return engine.Join([ticket = std::move(ticket)](
-                             const Status& status, int last) { ticket->Finish(status, {}, last); },
+    return Process::Get().Submit([=](Engine& engine, std::shared_ptr<RequestHandle> handle) {
+      return engine.Join([handle = std::move(handle)](
+                             const Status& status, int last) { handle->Finish(status, {}, last); },
                          gpu);
     });
   });

@@ -82,9 +82,9 @@ Status Process::Shutdown() {
 
 bool Process::initialized() { return Current().ok(); }
 
-Result<ProcessSets::Place> Process::PlaceIn(SetId set) {
+Result<ProcessSets::Membership> Process::MembershipIn(SetId set) {
   auto member = Current();
-  return member.ok() ? (*member)->engine.PlaceIn(set) : member.status();
+  return member.ok() ? (*member)->engine.MembershipIn(set) : member.status();
 }
 
 Status Process::StartAutotune(const Engine::Tuning& tuning) {
@@ -98,49 +98,50 @@ Result<void*> Process::Allocate(size_t bytes) {
 }
 
 Result<Process::Handle> Process::Submit(const Submission& submission) {
-  auto first = SubmitAll(1, [&](Engine& engine, const std::vector<std::shared_ptr<Ticket>>& all) {
-    return submission(engine, all[0]);
-  });
+  auto first =
+      SubmitAll(1, [&](Engine& engine, const std::vector<std::shared_ptr<RequestHandle>>& all) {
+        return submission(engine, all[0]);
+      });
   return first;
 }
 
 Result<Process::Handle> Process::SubmitAll(size_t count, const GroupSubmission& submission) {
   auto member = Current();
   if (!member.ok()) return member.status();
-  std::vector<std::shared_ptr<Ticket>> tickets;
-  for (size_t i = 0; i < count; ++i) tickets.push_back(std::make_shared<Ticket>());
-  // The tickets enter the table before the submission, since the engine may finish an operation
-  // before Submit() returns. If it refuses, the tickets leave again.
+  std::vector<std::shared_ptr<RequestHandle>> requests;
+  for (size_t i = 0; i < count; ++i) requests.push_back(std::make_shared<RequestHandle>());
+  // The requests enter the table before the submission, since the engine may finish an operation
+  // before Submit() returns. If it refuses, the requests leave again.
   Handle first = 0;
   {
     const std::lock_guard lock(mutex_);
     first = last_handle_ + 1;
-    for (const auto& ticket : tickets) tickets_.emplace(++last_handle_, ticket);
+    for (const auto& request : requests) requests_.emplace(++last_handle_, request);
   }
-  Status submitted = submission((*member)->engine, tickets);
+  Status submitted = submission((*member)->engine, requests);
   if (submitted.ok()) return first;
   const std::lock_guard lock(mutex_);
-  for (size_t i = 0; i < count; ++i) tickets_.erase(first + static_cast<Handle>(i));
+  for (size_t i = 0; i < count; ++i) requests_.erase(first + static_cast<Handle>(i));
   return submitted;
 }
 
-Result<std::shared_ptr<Ticket>> Process::Find(Handle handle) {
+Result<std::shared_ptr<RequestHandle>> Process::Find(Handle handle) {
   if (forked()) return Forked();
   const std::lock_guard lock(mutex_);
-  const auto found = tickets_.find(handle);
-  if (found == tickets_.end()) return NoHandle(handle);
+  const auto found = requests_.find(handle);
+  if (found == requests_.end()) return NoHandle(handle);
   return found->second;
 }
 
 Status Process::Release(Handle handle) {
-  auto ticket = Find(handle);
-  if (!ticket.ok()) return ticket.status();
-  if (!(*ticket)->issued()) {
+  auto request = Find(handle);
+  if (!request.ok()) return request.status();
+  if (!(*request)->issued()) {
     return {Code::kFailedPrecondition, "the operation with the handle " + std::to_string(handle) +
                                            " is on its way: wait for it before it is released"};
   }
   const std::lock_guard lock(mutex_);
-  tickets_.erase(handle);
+  requests_.erase(handle);
   return {};
 }
 

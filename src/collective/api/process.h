@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "collective/api/buffers.h"
-#include "collective/api/ticket.h"
+#include "collective/api/request_handle.h"
 #include "collective/base/status.h"
 #include "collective/engine/engine.h"
 #include "collective/meeting/meeting.h"
@@ -31,10 +31,10 @@ class Process {
     Engine::Options engine;
   };
   using Handle = int64_t;  ///< above 0
-  /// Submits to the engine an operation that finishes the ticket.
-  using Submission = std::function<Status(Engine&, std::shared_ptr<Ticket>)>;
+  /// Submits to the engine an operation that finishes the request.
+  using Submission = std::function<Status(Engine&, std::shared_ptr<RequestHandle>)>;
   using GroupSubmission =
-      std::function<Status(Engine&, const std::vector<std::shared_ptr<Ticket>>&)>;
+      std::function<Status(Engine&, const std::vector<std::shared_ptr<RequestHandle>>&)>;
 
   /// The process's only instance. It is never destroyed, since the program may end without a
   /// shutdown while threads still run.
@@ -47,8 +47,8 @@ class Process {
   Status Shutdown();
   bool initialized();
   /// This rank's place in a process set. FailedPrecondition – not initialized. InvalidArgument –
-  /// see Engine::PlaceIn().
-  Result<ProcessSets::Place> PlaceIn(SetId set);
+  /// see Engine::MembershipIn().
+  Result<ProcessSets::Membership> MembershipIn(SetId set);
 
   /// Allocates memory for tensors; if there are other ranks on this host, they can reach it, too.
   /// The codes are those of Buffers.
@@ -61,8 +61,8 @@ class Process {
   /// Submits `count` operations at once. Returns the first one's handle; the other handles follow
   /// it.
   Result<Handle> SubmitAll(size_t count, const GroupSubmission& submission);
-  /// The ticket of a handle. InvalidArgument – there is no such handle.
-  Result<std::shared_ptr<Ticket>> Find(Handle handle);
+  /// The request of a handle. InvalidArgument – there is no such handle.
+  Result<std::shared_ptr<RequestHandle>> Find(Handle handle);
   /// Calls `look` with the engine's Watch and returns its result. FailedPrecondition – not
   /// initialized.
   template <typename Look>
@@ -73,7 +73,7 @@ class Process {
   }
   /// Engine::StartAutotune(). FailedPrecondition – not initialized.
   Status StartAutotune(const Engine::Tuning& tuning);
-  /// Forgets a handle and its ticket. FailedPrecondition – the operation is not done, and the GPU
+  /// Forgets a handle and its request. FailedPrecondition – the operation is not done, and the GPU
   /// does not have it: its memory is in use.
   Status Release(Handle handle);
 
@@ -98,7 +98,7 @@ class Process {
   bool was_shut_down_ = false;
   Buffers buffers_;
   Handle last_handle_ = 0;
-  std::unordered_map<Handle, std::shared_ptr<Ticket>> tickets_;
+  std::unordered_map<Handle, std::shared_ptr<RequestHandle>> requests_;
 };
 
 }  // namespace tony::collective

@@ -75,14 +75,14 @@ Coordinator::Coordinator(SetId set, std::vector<int> members, Limits limits, Sub
       watch_(watch),
       joined_(members_.size()) {}
 
-size_t Coordinator::PlaceOf(int64_t rank) const {
+size_t Coordinator::IndexOf(int64_t rank) const {
   const auto found = std::lower_bound(members_.begin(), members_.end(), rank);
   return found == members_.end() || *found != rank ? members_.size()
                                                    : static_cast<size_t>(found - members_.begin());
 }
 
 std::string Coordinator::Submit(int rank, const Submission& submission) {
-  const size_t place = PlaceOf(rank);
+  const size_t place = IndexOf(rank);
   if (place == members_.size() || (submission.joined && set_ != kAllRanks)) {
     return "rank " + std::to_string(rank) + " submits to process set " + std::to_string(set_) +
            " what it cannot";
@@ -339,7 +339,7 @@ void Coordinator::PushReady(const std::vector<std::string>& names) {
     unit.decision.subject = request.subject;
     unit.decision.kind = request.kind;
     if (request.kind.operation == Operation::kBroadcast) {
-      unit.decision.kind.root = static_cast<int32_t>(PlaceOf(request.kind.root));
+      unit.decision.kind.root = static_cast<int32_t>(IndexOf(request.kind.root));
     }
     unit.bytes = BytesOf(requests);
     Decided decided = {.name = name, .id = Number(name, tensor), .elements = request.elements()};

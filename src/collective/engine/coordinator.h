@@ -96,7 +96,7 @@ class Coordinator {
   };
 
   /// A rank's index in `members_`; members_.size(): it is not a member.
-  size_t PlaceOf(int64_t rank) const;
+  size_t IndexOf(int64_t rank) const;
   std::string RankText(size_t place) const { return "rank " + std::to_string(members_[place]); }
   std::string Take(size_t place, const std::string& name, const Request* request);
   std::string TakeIntoGroup(size_t place, const Request& request);

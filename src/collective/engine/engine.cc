@@ -11,7 +11,7 @@
 #include <system_error>
 #include <utility>
 
-#include "collective/base/look.h"
+#include "collective/base/spin_wait.h"
 #include "collective/base/thread.h"
 #include "collective/engine/messages.h"
 #include "collective/request/wire.h"
@@ -50,7 +50,7 @@ Engine::Engine(std::unique_ptr<Members> members, Options options)
     : options_(options),
       members_(std::move(members)),
       rank_(members_->group().rank()),
-      watch_(rank_, members_->group().ranks(), WatchPorts()),
+      watch_(rank_, members_->group().ranks(), WatchCallbacks()),
       gpu_(std::make_shared<RankGpu>(options.gpu)),
       sets_(members_->group(), {.gpu = gpu_,
                                 .group = options.nccl,
@@ -92,7 +92,7 @@ void Engine::Listen() {
            }});
 }
 
-Watch::Ports Engine::WatchPorts() {
+Watch::Callbacks Engine::WatchCallbacks() {
   return {
       .print = [](const std::string& text) { std::fputs(text.c_str(), stderr); },
       .fail = [this](const Status& status) { OnFailure(status); },
@@ -286,7 +286,7 @@ void Engine::RunData() {
       lock.unlock();
       // Spin wait before the sleep: the next decision often comes in less time than a wake-up
       // takes.
-      LookFor(kLookTime, [&] {
+      SpinFor(kSpinTime, [&] {
         const std::lock_guard look(mutex_);
         return ready();
       });

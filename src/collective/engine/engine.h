@@ -111,7 +111,7 @@ class Engine {
   Status RemoveSet(std::string name, SetId set, OnDone on_done);
   /// This rank's place in a set. InvalidArgument – there is no such set, or this rank does not
   /// belong to it.
-  Result<ProcessSets::Place> PlaceIn(SetId set) const { return sets_.Find(set); }
+  Result<ProcessSets::Membership> MembershipIn(SetId set) const { return sets_.Find(set); }
   /// The arena of buffers that are reduced where they lie (group.h); null: there is none.
   std::shared_ptr<Arena> arena() const { return members_->group().arena(); }
 
@@ -153,7 +153,7 @@ class Engine {
   void Stop();
   /// Sends `message` to rank 0; at rank 0, to all other ranks.
   void Spread(const std::string& message);
-  Watch::Ports WatchPorts();
+  Watch::Callbacks WatchCallbacks();
   Status Add(Operation operation, Tensor tensor);
   /// Fills in each request's missing fields. Returns ok, or what is wrong with one of the tensors,
   /// whatever other ranks submit.

@@ -131,7 +131,7 @@ Status Engine::StartAutotune(const Tuning& tuning) {
     say("the table of what is tuned, " + path + ", ends here: it cannot be written");
   };
   auto autotune = std::make_shared<Autotune>(present, std::move(parameters), tuning.options,
-                                             Autotune::Ports{.log = log, .say = say});
+                                             Autotune::Callbacks{.log = log, .say = say});
   // Both members belong to the links' thread.
   members_->Post([this, autotune = std::move(autotune), points = present.points] {
     autotune_ = autotune;

@@ -11,13 +11,13 @@ namespace tony::collective {
 
 ProcessSets::ProcessSets(Group& all, GpuPlane::Setup gpu) : all_(all), gpu_(std::move(gpu)) {
   Set set = {.execution = std::make_unique<Execution>(all, gpu_),
-             .place = {.rank = all.rank(), .ranks = all.ranks()}};
+             .membership = {.rank = all.rank(), .ranks = all.ranks()}};
   set.members.resize(static_cast<size_t>(all.ranks()));
   std::iota(set.members.begin(), set.members.end(), 0);
   sets_.emplace(kAllRanks, std::move(set));
 }
 
-Result<ProcessSets::Place> ProcessSets::Find(SetId set) const {
+Result<ProcessSets::Membership> ProcessSets::Find(SetId set) const {
   const std::lock_guard lock(mutex_);
   const auto found = sets_.find(set);
   if (found == sets_.end()) {
@@ -29,7 +29,7 @@ Result<ProcessSets::Place> ProcessSets::Find(SetId set) const {
                                               " does not belong to process set " +
                                               std::to_string(set));
   }
-  return found->second.place;
+  return found->second.membership;
 }
 
 bool ProcessSets::Leads(SetId set) const {
@@ -112,7 +112,7 @@ Status ProcessSets::Add(const Decision& decision, Output& output, Deadline deadl
     set.group = std::move(*group);
     if (set.group != nullptr) {
       set.execution = std::make_unique<Execution>(*set.group, SetupFor(set.members));
-      set.place = {.rank = set.group->rank(), .ranks = set.group->ranks()};
+      set.membership = {.rank = set.group->rank(), .ranks = set.group->ranks()};
     }
     const std::lock_guard lock(mutex_);
     // FailGpus() reaches only sets that exist, so a failure that came before is passed on here.

@@ -26,12 +26,12 @@ class ProcessSets {
   /// `gpu`: the setup for the set of all ranks. Process sets get the same setup, without `say`.
   ProcessSets(Group& all, GpuPlane::Setup gpu);
 
-  struct Place {
+  struct Membership {
     int rank = 0;  ///< this rank, counted within the set
     int ranks = 0;
   };
   /// InvalidArgument – there is no such set, or this rank does not belong to it.
-  Result<Place> Find(SetId set) const;
+  Result<Membership> Find(SetId set) const;
   /// Whether this rank is the first rank of a set.
   bool Leads(SetId set) const;
 
@@ -58,7 +58,7 @@ class ProcessSets {
     /// Null for the set of all ranks, too: its group is owned elsewhere.
     std::unique_ptr<Group> group;
     std::unique_ptr<Execution> execution;
-    Place place;
+    Membership membership;
   };
 
   Status Add(const Decision& decision, Output& output, Deadline deadline);

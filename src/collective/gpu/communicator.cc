@@ -39,27 +39,27 @@ std::string Milliseconds(steady_clock::duration time) {
 }  // namespace
 
 Communicator::Communicator(std::shared_ptr<const NcclLibrary> nccl, std::shared_ptr<Device> device,
-                           Place place)
-    : nccl_(std::move(nccl)), device_(std::move(device)), place_(std::move(place)) {}
+                           Membership membership)
+    : nccl_(std::move(nccl)), device_(std::move(device)), membership_(std::move(membership)) {}
 
 Communicator::~Communicator() { Close(After(kClosePatience)); }
 
 Status Communicator::Connect(Deadline deadline) {
   if (!failure_.ok()) return failure_;
   NcclUniqueId id = {};
-  const bool possible = place_.position >= 0 && place_.position < ranks() &&
-                        place_.unique_id.size() == sizeof(id.bytes);
+  const bool possible = membership_.position >= 0 && membership_.position < ranks() &&
+                        membership_.unique_id.size() == sizeof(id.bytes);
   if (!possible || comm_ != nullptr) {
-    return {Code::kInvalidArgument, "place " + std::to_string(place_.position) + " of " +
+    return {Code::kInvalidArgument, "place " + std::to_string(membership_.position) + " of " +
                                         std::to_string(ranks()) + " ranks with an id of " +
-                                        std::to_string(place_.unique_id.size()) +
+                                        std::to_string(membership_.unique_id.size()) +
                                         " bytes is none of NCCL's, or is taken already"};
   }
-  std::memcpy(id.bytes, place_.unique_id.data(), sizeof(id.bytes));
+  std::memcpy(id.bytes, membership_.unique_id.data(), sizeof(id.bytes));
   const Device::Current current(*device_);
   NcclConfig config;
   const NcclResult result =
-      nccl_->CommInitRankConfig(&comm_, ranks(), id, place_.position, &config);
+      nccl_->CommInitRankConfig(&comm_, ranks(), id, membership_.position, &config);
   return Took("the meeting of " + std::to_string(ranks()) + " ranks", result, deadline);
 }
 
@@ -98,7 +98,7 @@ Status Communicator::Until(const std::string& what, const Query& query, Deadline
   if (!failure_.ok()) return failure_;
   const auto begin = steady_clock::now();
   for (;;) {
-    auto done = Look(what, query, deadline, begin);
+    auto done = Poll(what, query, deadline, begin);
     if (!done.ok()) return done.status();
     if (*done) return {};
     // A GPU can wake a thread only by an interrupt, which costs more than this polling.
@@ -110,7 +110,7 @@ Status Communicator::Until(const std::string& what, const Query& query, Deadline
   }
 }
 
-Result<bool> Communicator::Look(const std::string& what, const Query& query, Deadline deadline,
+Result<bool> Communicator::Poll(const std::string& what, const Query& query, Deadline deadline,
                                 Deadline begin) {
   if (!failure_.ok()) return failure_;
   // An operation that is done counts as done, even if a rank has ended since; so the query comes
@@ -153,7 +153,7 @@ Status Communicator::CheckDeadline(const std::string& what, Deadline deadline, D
   if (now < deadline) return {};
   return {Code::kDeadlineExceeded, what + " on GPUs was not done after " +
                                        Milliseconds(now - begin) + ": of the ranks " +
-                                       RanksText(place_.ranks) +
+                                       RanksText(membership_.ranks) +
                                        " one has not come to it, or its GPU hangs; "
                                        "NCCL was aborted"};
 }
@@ -170,7 +170,8 @@ void Communicator::Close(Deadline deadline) {
 
 void Communicator::Fail(int position) {
   if (position < 0 || position >= ranks()) return;
-  Fail("rank " + std::to_string(place_.ranks[static_cast<size_t>(position)]) + " has ended", {});
+  Fail("rank " + std::to_string(membership_.ranks[static_cast<size_t>(position)]) + " has ended",
+       {});
 }
 
 void Communicator::Fail(const std::string& why, Deadline when) {

@@ -28,7 +28,7 @@ namespace tony::collective {
 /// Not thread safe, but for Fail().
 class Communicator {
  public:
-  struct Place {
+  struct Membership {
     std::vector<int> ranks;  ///< the members, by the numbers that messages give
     int position = 0;        ///< index of this rank in `ranks`
     std::string unique_id;   ///< from one member's NcclLibrary::CreateUniqueId()
@@ -37,7 +37,7 @@ class Communicator {
   using Query = std::function<Result<bool>()>;
 
   Communicator(std::shared_ptr<const NcclLibrary> nccl, std::shared_ptr<Device> device,
-               Place place);
+               Membership membership);
   /// Closes the communicator if Close() was not called. Waits a few seconds for the other ranks to
   /// close theirs.
   ~Communicator();
@@ -58,7 +58,7 @@ class Communicator {
   Status Until(const std::string& what, const Query& query, Deadline deadline);
   /// Asks once and does not wait: returns what `query` says, or an error as from Until(). `begin`:
   /// when the operation began, for the message.
-  Result<bool> Look(const std::string& what, const Query& query, Deadline deadline, Deadline begin);
+  Result<bool> Poll(const std::string& what, const Query& query, Deadline deadline, Deadline begin);
   /// Closes the communicator in order. All ranks call it, when none of their operations runs any
   /// more.
   void Close(Deadline deadline);
@@ -70,8 +70,8 @@ class Communicator {
 
   /// Ok, or why the communicator cannot be used any more.
   const Status& failure() const { return failure_; }
-  int position() const { return place_.position; }
-  int ranks() const { return static_cast<int>(place_.ranks.size()); }
+  int position() const { return membership_.position; }
+  int ranks() const { return static_cast<int>(membership_.ranks.size()); }
 
  private:
   /// Handles the result of an NCCL call; waits for a call that is still in progress.
@@ -84,7 +84,7 @@ class Communicator {
 
   const std::shared_ptr<const NcclLibrary> nccl_;
   const std::shared_ptr<Device> device_;
-  const Place place_;
+  const Membership membership_;
   NcclComm comm_ = nullptr;
   Status failure_;
   std::optional<Deadline> lost_since_;  ///< when NCCL first lost a connection; unset: it has not

@@ -102,7 +102,7 @@ Result<GpuMeeting::Met> GpuMeeting::Meet(
   if (!limitations.ok()) return limitations.status();
   Met met = {.group = group,
              .device = opened->device,
-             .transport = Describe(LookAtTransport(*opened->nccl, *opened->device, sys_)),
+             .transport = Describe(DetectTransport(*opened->nccl, *opened->device, sys_)),
              .limitation = ""};
   for (const Word& word : *limitations) {
     if (met.limitation.empty()) met.limitation = word.fault;

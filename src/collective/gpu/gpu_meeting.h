@@ -34,7 +34,7 @@ class GpuMeeting {
     std::string limitation;
   };
 
-  /// `names`: the ranks' numbers in messages. `sys`: see LookAtTransport().
+  /// `names`: the ranks' numbers in messages. `sys`: see DetectTransport().
   GpuMeeting(Group& host, const std::vector<int>& names, std::string sys)
       : host_(host), names_(names), sys_(std::move(sys)) {}
 

@@ -181,7 +181,7 @@ void GpuPlane::Watch() {
     }
     if (issued_.empty()) return;
     std::vector<Issued> ended;
-    const Status status = LookAtFirst(ended);
+    const Status status = PollFirst(ended);
     // The submitters are told without the mutex: a callback may take long, and the data thread can
     // go on. `telling_` keeps Finish() waiting meanwhile.
     telling_ = !ended.empty();
@@ -202,9 +202,9 @@ void GpuPlane::Watch() {
   }
 }
 
-Status GpuPlane::LookAtFirst(std::vector<Issued>& ended) {
+Status GpuPlane::PollFirst(std::vector<Issued>& ended) {
   Issued& first = issued_.front();
-  auto done = group_->Look(first.what, *first.done, first.deadline, first.begin);
+  auto done = group_->Poll(first.what, *first.done, first.deadline, first.begin);
   if (done.ok() && !*done) return {};
   if (!done.ok()) {
     // The communicator is aborted now, so none of the operations behind this one can end either.

@@ -45,7 +45,7 @@ class GpuPlane {
     /// Called once, on the first rank, with a sentence for users: which GPUs there are and what
     /// they lack.
     std::function<void(const std::string&)> say;
-    std::string sys = "/sys";  ///< see LookAtTransport()
+    std::string sys = "/sys";  ///< see DetectTransport()
   };
   static constexpr size_t kMostIssued = 2;
 
@@ -96,7 +96,7 @@ class GpuPlane {
   void Watch();
   /// Polls the first issued operation once; the caller holds the mutex. Moves operations that have
   /// ended to `ended`.
-  Status LookAtFirst(std::vector<Issued>& ended);
+  Status PollFirst(std::vector<Issued>& ended);
   static void Tell(Issued& issued, const Status& status);
   /// Moves the operation's memory that nobody has taken to `garbage_`; the caller holds the mutex.
   void Keep(Issued& issued);

@@ -37,9 +37,9 @@ std::string Sentence(std::string_view operation, size_t count, std::string_view 
 
 Result<std::unique_ptr<NcclGroup>> NcclGroup::Create(std::shared_ptr<const NcclLibrary> nccl,
                                                      std::shared_ptr<Device> device,
-                                                     Communicator::Place place,
+                                                     Communicator::Membership membership,
                                                      const Options& options) {
-  std::unique_ptr<NcclGroup> group(new NcclGroup(std::move(nccl), device, std::move(place)));
+  std::unique_ptr<NcclGroup> group(new NcclGroup(std::move(nccl), device, std::move(membership)));
   auto stream = Stream::Create(device);
   if (!stream.ok()) return stream.status();
   auto finished = Event::Create(device);
@@ -60,10 +60,10 @@ Result<std::unique_ptr<NcclGroup>> NcclGroup::Create(std::shared_ptr<const NcclL
 }
 
 NcclGroup::NcclGroup(std::shared_ptr<const NcclLibrary> nccl, std::shared_ptr<Device> device,
-                     Communicator::Place place)
+                     Communicator::Membership membership)
     : nccl_(nccl),
       device_(device),
-      communicator_(std::move(nccl), std::move(device), std::move(place)) {}
+      communicator_(std::move(nccl), std::move(device), std::move(membership)) {}
 
 NcclGroup::~NcclGroup() = default;
 
@@ -140,9 +140,9 @@ Status NcclGroup::Average(const void* in, void* out, size_t count, DataType type
       deadline);
 }
 
-Result<bool> NcclGroup::Look(const std::string& what, const Event& event, Deadline deadline,
+Result<bool> NcclGroup::Poll(const std::string& what, const Event& event, Deadline deadline,
                              Deadline begin) {
-  return communicator_.Look(
+  return communicator_.Poll(
       what, [&event] { return event.Fired(); }, deadline, begin);
 }
 

@@ -40,7 +40,7 @@ class NcclGroup : public Group {
   /// memory.
   static Result<std::unique_ptr<NcclGroup>> Create(std::shared_ptr<const NcclLibrary> nccl,
                                                    std::shared_ptr<Device> device,
-                                                   Communicator::Place place,
+                                                   Communicator::Membership membership,
                                                    const Options& options);
   /// Waits a few seconds for deferred operations; after that they are aborted.
   ~NcclGroup() override;
@@ -64,7 +64,7 @@ class NcclGroup : public Group {
   Status Record(Event& event) { return stream_->Record(event); }
   /// Asks once, without waiting, whether an event that was recorded here has fired. The codes are
   /// those of Finish().
-  Result<bool> Look(const std::string& what, const Event& event, Deadline deadline, Deadline begin);
+  Result<bool> Poll(const std::string& what, const Event& event, Deadline deadline, Deadline begin);
   /// Copies `count` elements of `in`, times `factor`, to `out`, which may be `in`. The call never
   /// waits for the GPU, also if Defer(true) was not called. FailedPrecondition – there is a factor,
   /// but no kernel.
@@ -112,7 +112,7 @@ class NcclGroup : public Group {
 
  private:
   NcclGroup(std::shared_ptr<const NcclLibrary> nccl, std::shared_ptr<Device> device,
-            Communicator::Place place);
+            Communicator::Membership membership);
   using Tensors = std::vector<FusionBuffer::Tensor>;
   /// Splits the tensors into windows; one NCCL call reduces each window. All ranks get the same
   /// windows.

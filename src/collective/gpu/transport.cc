@@ -67,7 +67,7 @@ std::string NetworkText(const Transport& transport) {
 
 }  // namespace
 
-Transport LookAtTransport(const NcclLibrary& nccl, const Device& device, const std::string& sys) {
+Transport DetectTransport(const NcclLibrary& nccl, const Device& device, const std::string& sys) {
   return {.nccl = nccl.version(),
           .driver = device.driver().version(),
           .gpu = device.name(),

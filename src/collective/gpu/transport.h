@@ -23,7 +23,7 @@ struct Transport {
 };
 
 /// Collects the facts. `sys`: where sysfs is mounted, "/sys".
-Transport LookAtTransport(const NcclLibrary& nccl, const Device& device, const std::string& sys);
+Transport DetectTransport(const NcclLibrary& nccl, const Device& device, const std::string& sys);
 
 /// Puts the facts into one sentence.
 std::string Describe(const Transport& transport);

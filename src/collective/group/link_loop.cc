@@ -17,7 +17,7 @@
 #include <memory>
 #include <utility>
 
-#include "collective/base/look.h"
+#include "collective/base/spin_wait.h"
 #include "collective/base/thread.h"
 
 namespace tony::collective {
@@ -165,7 +165,7 @@ void LinkLoop::Wait(std::optional<std::chrono::nanoseconds> timeout, bool sendin
   const auto look = [&] { return (ready = poll(watched.data(), watched.size(), 0)) != 0; };
   // An answer often comes within 50 microseconds, less than it takes to wake a thread, so the loop
   // polls before it sleeps.
-  if (!LookFor(kLookTime, look)) ready = Sleep(watched, timeout);
+  if (!SpinFor(kSpinTime, look)) ready = Sleep(watched, timeout);
   if (ready < 0) return;
   uint64_t count = 0;
   if (!sending && watched.back().revents != 0 && read(wake_.get(), &count, sizeof(count)) < 0) {

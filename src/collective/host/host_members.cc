@@ -35,7 +35,7 @@ struct Entrance {
   int32_t ranks;
   uint32_t secret_bytes;
   int64_t patience_ms;  ///< how long it waits for all others, in ms
-  std::array<char, HostDoor::kSecretBytes> secret;
+  std::array<char, HostAcceptor::kSecretBytes> secret;
 };
 
 int64_t MillisecondsUntil(Deadline deadline) {
@@ -184,10 +184,10 @@ struct Guests {
             "rank " + std::to_string(missing) + " of this host has not come" +
                 (others > 0 ? ", and " + std::to_string(others) + " more" : "")};
   }
-  /// Waits for the next event. -1: a guest is at the door. From 0 on: the index in `peers` of a
+  /// Waits for the next event. -1: a guest is at the listener. From 0 on: the index in `peers` of a
   /// rank that has ended; input means its end, since no rank sends anything yet. DeadlineExceeded.
-  Result<int> Wait(int door) const {
-    std::vector<pollfd> all = {{.fd = door, .events = POLLIN, .revents = 0}};
+  Result<int> Wait(int listener) const {
+    std::vector<pollfd> all = {{.fd = listener, .events = POLLIN, .revents = 0}};
     for (const LinkLoop::Peer& peer : peers) {
       all.push_back({.fd = peer.connection.get(), .events = POLLIN, .revents = 0});
     }
@@ -218,34 +218,34 @@ struct Guests {
 
 }  // namespace
 
-Result<std::unique_ptr<HostDoor>> HostDoor::Open() {
+Result<std::unique_ptr<HostAcceptor>> HostAcceptor::Open() {
   auto random = RandomName();
   if (!random.ok()) return random.status();
   std::string address = "tony-collective-" + *random;
-  Descriptor door(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (door.get() < 0) return Failed("cannot make a socket");
+  Descriptor listener(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (listener.get() < 0) return Failed("cannot make a socket");
   const sockaddr_un name = AddressOf(address);
-  if (bind(door.get(), reinterpret_cast<const sockaddr*>(&name), LengthOf(address)) != 0 ||
-      listen(door.get(), kBacklog) != 0) {
+  if (bind(listener.get(), reinterpret_cast<const sockaddr*>(&name), LengthOf(address)) != 0 ||
+      listen(listener.get(), kBacklog) != 0) {
     return Failed("cannot listen for this host's ranks");
   }
-  return std::unique_ptr<HostDoor>(new HostDoor(std::move(door), std::move(address)));
+  return std::unique_ptr<HostAcceptor>(new HostAcceptor(std::move(listener), std::move(address)));
 }
 
-Result<HostDoor::Place> HostDoor::Gather(std::shared_ptr<SharedMemory> memory, int ranks,
-                                         const std::string& secret, Deadline deadline) {
+Result<HostAcceptor::Meeting> HostAcceptor::Gather(std::shared_ptr<SharedMemory> memory, int ranks,
+                                                   const std::string& secret, Deadline deadline) {
   Guests guests = {
       .peers = {}, .here = std::vector<bool>(static_cast<size_t>(ranks)), .deadline = deadline};
   guests.here[0] = true;
   while (guests.peers.size() + 1 < guests.here.size()) {
-    Result<int> ended = guests.Wait(door_.get());
+    Result<int> ended = guests.Wait(listener_.get());
     if (!ended.ok()) return guests.Refuse(ended.status());
     if (*ended >= 0) {
       return guests.Refuse(Guests::Ended(guests.peers[static_cast<size_t>(*ended)].rank));
     }
     // Guests are served one at a time. A stranger delays the ranks by kStrangersTime at most, and
     // only processes of the same user get as far as that.
-    Descriptor guest(accept4(door_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    Descriptor guest(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
     if (guest.get() < 0 && (errno == EMFILE || errno == ENFILE)) {
       return guests.Refuse(Failed("cannot accept"));
     }
@@ -274,11 +274,11 @@ Result<HostDoor::Place> HostDoor::Gather(std::shared_ptr<SharedMemory> memory, i
     guests.peers.push_back({entrance.rank, std::move(guest)});
   }
   if (Status done = guests.HandOver(memory->descriptor()); !done.ok()) return done;
-  return Place{.memory = std::move(memory), .peers = std::move(guests.peers)};
+  return Meeting{.memory = std::move(memory), .peers = std::move(guests.peers)};
 }
 
-Result<HostDoor::Place> HostDoor::Come(const std::string& address, int rank, int ranks,
-                                       const std::string& secret, Deadline deadline) {
+Result<HostAcceptor::Meeting> HostAcceptor::Join(const std::string& address, int rank, int ranks,
+                                                 const std::string& secret, Deadline deadline) {
   Entrance entrance = {.greeting = kGreeting,
                        .rank = rank,
                        .ranks = ranks,
@@ -303,7 +303,7 @@ Result<HostDoor::Place> HostDoor::Come(const std::string& address, int rank, int
                   std::string("rank 0 of this host is not there: ") + std::strerror(errno));
   }
   if (!IsOwnUser(connection.get())) {
-    return Status(Code::kFailedPrecondition, "another user's program has taken rank 0's place");
+    return Status(Code::kFailedPrecondition, "another user's program listens at rank 0's address");
   }
   if (send(connection.get(), &entrance, sizeof(entrance), MSG_NOSIGNAL) != sizeof(entrance)) {
     return Failed("cannot speak with rank 0 of this host");
@@ -321,27 +321,28 @@ Result<HostDoor::Place> HostDoor::Come(const std::string& address, int rank, int
   if (!memory.ok()) return memory.status();
   std::vector<LinkLoop::Peer> peers;
   peers.push_back({0, std::move(connection)});
-  return Place{.memory = std::move(*memory), .peers = std::move(peers)};
+  return Meeting{.memory = std::move(*memory), .peers = std::move(peers)};
 }
 
-Result<std::unique_ptr<LinkMembers>> HostDoor::Admit(int ranks, const std::string& secret,
-                                                     Deadline deadline) {
+Result<std::unique_ptr<LinkMembers>> HostAcceptor::Admit(int ranks, const std::string& secret,
+                                                         Deadline deadline) {
   auto memory = HostGroup::CreateMemory(ranks);
   if (!memory.ok()) return memory.status();
   return WithGroup(Gather(std::move(*memory), ranks, secret, deadline), 0, ranks);
 }
 
-Result<std::unique_ptr<LinkMembers>> HostDoor::Enter(const std::string& address, int rank,
-                                                     int ranks, const std::string& secret,
-                                                     Deadline deadline) {
-  return WithGroup(Come(address, rank, ranks, secret, deadline), rank, ranks);
+Result<std::unique_ptr<LinkMembers>> HostAcceptor::Enter(const std::string& address, int rank,
+                                                         int ranks, const std::string& secret,
+                                                         Deadline deadline) {
+  return WithGroup(Join(address, rank, ranks, secret, deadline), rank, ranks);
 }
 
-Result<std::unique_ptr<LinkMembers>> HostDoor::WithGroup(Result<Place> place, int rank, int ranks) {
-  if (!place.ok()) return place.status();
-  auto group = HostGroup::Join(std::move(place->memory), rank, ranks);
+Result<std::unique_ptr<LinkMembers>> HostAcceptor::WithGroup(Result<Meeting> meeting, int rank,
+                                                             int ranks) {
+  if (!meeting.ok()) return meeting.status();
+  auto group = HostGroup::Join(std::move(meeting->memory), rank, ranks);
   if (!group.ok()) return group.status();
-  return LinkMembers::Start(std::move(*group), "shared memory", std::move(place->peers));
+  return LinkMembers::Start(std::move(*group), "shared memory", std::move(meeting->peers));
 }
 
 }  // namespace tony::collective

@@ -22,7 +22,7 @@ const std::vector<int>& HostOf(const HostTable& hosts, int rank) {
   });
 }
 
-int PlaceIn(const std::vector<int>& ranks, int rank) {
+int IndexIn(const std::vector<int>& ranks, int rank) {
   return static_cast<int>(std::find(ranks.begin(), ranks.end(), rank) - ranks.begin());
 }
 
@@ -55,7 +55,7 @@ HostTable Only(const std::vector<int>& ranks, const HostTable& hosts) {
 
 /// The ranks of `rank`'s rail, by host. A rank that is on no rail gets itself alone.
 std::vector<int> RailOf(const HostTable& hosts, int rank) {
-  const int place = PlaceIn(HostOf(hosts, rank), rank);
+  const int place = IndexIn(HostOf(hosts, rank), rank);
   if (place >= Smallest(hosts)) return {rank};
   std::vector<int> rail;
   for (const std::vector<int>& host : hosts) rail.push_back(host[static_cast<size_t>(place)]);
@@ -72,7 +72,7 @@ HostsGroup::HostsGroup(std::shared_ptr<NetMesh> mesh, std::unique_ptr<Group> hos
       hosts_(hosts),
       locals_(HostOf(hosts, mesh_->rank())),
       neighbours_(locals_),
-      local_(PlaceIn(locals_, mesh_->rank())),
+      local_(IndexIn(locals_, mesh_->rank())),
       rail_count_(Smallest(hosts)),
       all_(mesh_, AllOf(hosts), points),
       rail_(mesh_, RailOf(hosts, mesh_->rank()), points),
@@ -81,11 +81,11 @@ HostsGroup::HostsGroup(std::shared_ptr<NetMesh> mesh, std::unique_ptr<Group> hos
   for (const int rank : mesh_ranks_) {
     const std::vector<int>& its = HostOf(hosts, rank);
     host_of_.push_back(static_cast<int>(&its - hosts.data()));
-    local_of_.push_back(PlaceIn(its, rank));
+    local_of_.push_back(IndexIn(its, rank));
   }
   for (const std::vector<int>& host : hosts_) {
     std::vector<int> members;
-    for (const int rank : host) members.push_back(PlaceIn(mesh_ranks_, rank));
+    for (const int rank : host) members.push_back(IndexIn(mesh_ranks_, rank));
     order_.insert(order_.end(), members.begin(), members.end());
     members_.push_back(std::move(members));
   }
@@ -101,7 +101,7 @@ std::vector<size_t> HostsGroup::PartsOf(size_t count, size_t element) const {
   return edges;
 }
 
-std::byte* HostsGroup::PlaceFor(const void* in, void* out, size_t begin, size_t bytes) {
+std::byte* HostsGroup::BufferFor(const void* in, void* out, size_t begin, size_t bytes) {
   // Other ranks of this host may still read `in` while this rank writes its part of the result.
   if (in != out) return static_cast<std::byte*>(out) + begin;
   if (part_.size() < bytes) part_.resize(bytes);
@@ -117,7 +117,7 @@ Status HostsGroup::AllReduce(const void* in, void* out, size_t count, DataType t
   const std::vector<size_t> edges = PartsOf(count, element);
   std::vector<size_t> sizes = SizesOf(edges);
   const auto own = static_cast<size_t>(local_);
-  std::byte* part = PlaceFor(in, out, edges[own] * element, sizes[own] * element);
+  std::byte* part = BufferFor(in, out, edges[own] * element, sizes[own] * element);
   Status done = OfHost(host_->ReduceScatter(in, part, sizes, type, op, deadline));
   if (done.ok() && IsOnRail()) {
     done = OfNet(rail_.AllReduce(part, part, sizes[own], type, op, deadline));

@@ -79,7 +79,7 @@ class HostsGroup : public Group {
   /// Exchanges the hosts' blocks between hosts. Each rail sends and receives its part of them.
   Status ExchangeBlocks(std::byte* all, const std::vector<size_t>& edges, Deadline deadline);
   /// The place for this rank's part of a reduction: in `out`, or in `part_` if `in` is `out`.
-  std::byte* PlaceFor(const void* in, void* out, size_t begin, size_t bytes);
+  std::byte* BufferFor(const void* in, void* out, size_t begin, size_t bytes);
 
   /// The group of this host's ranks that are among `members`, which are ranks of the mesh. Null:
   /// fewer than two of them are here. The codes are those of Subgroup(): a refusal is known on this
@@ -112,7 +112,7 @@ class HostsGroup : public Group {
   std::vector<int> local_of_;    ///< place on its host, by rank
   std::vector<int> order_;       ///< all ranks, host after host
   bool in_order_ = true;         ///< `order_` is 0, 1, 2 …
-  std::vector<std::byte> part_;  ///< of PlaceFor()
+  std::vector<std::byte> part_;  ///< of BufferFor()
   Scratch sorted_;               ///< a vector in the order of hosts
   Scratch block_;                ///< this host's block and the parts of the own rail
   Status failure_;

@@ -1,5 +1,5 @@
 // Each rank publishes its whereabouts. Rank 0 makes a plan of them and publishes it. All ranks then
-// follow the plan: a HostDoor if all share memory, else MeetByNet().
+// follow the plan: a HostAcceptor if all share memory, else MeetByNet().
 #include "collective/meeting/meeting.h"
 
 #include <sys/stat.h>
@@ -119,11 +119,11 @@ Met MeetAsFirst(SignedStore& store, const Meeting& meeting, const Whereabouts& h
     status = decided.status();
     if (decided.ok()) plan = std::move(*decided);
   }
-  std::unique_ptr<HostDoor> door;
+  std::unique_ptr<HostAcceptor> acceptor;
   if (status.ok() && memory != nullptr) {
-    auto opened = HostDoor::Open();
+    auto opened = HostAcceptor::Open();
     status = opened.status();
-    if (opened.ok()) door = std::move(*opened);
+    if (opened.ok()) acceptor = std::move(*opened);
   }
   if (!status.ok()) {
     // If the store does not take this either, the others wait until their own deadline.
@@ -132,11 +132,12 @@ Met MeetAsFirst(SignedStore& store, const Meeting& meeting, const Whereabouts& h
   }
   plan.points = *points;
   plan.run = *run;
-  if (door != nullptr) plan.door = door->address();
+  if (acceptor != nullptr) plan.acceptor = acceptor->address();
   if (Status put = store.Put(kPlanKey, plan.Encode()); !put.ok()) return put;
-  if (door == nullptr) return AsMembers(MeetByNet(store, meeting, plan, deadline));
-  return AsMembers(HostDoor::WithGroup(
-      door->Gather(std::move(memory), meeting.ranks, meeting.secret, deadline), 0, meeting.ranks));
+  if (acceptor == nullptr) return AsMembers(MeetByNet(store, meeting, plan, deadline));
+  return AsMembers(HostAcceptor::WithGroup(
+      acceptor->Gather(std::move(memory), meeting.ranks, meeting.secret, deadline), 0,
+      meeting.ranks));
 }
 
 /// Another rank's side: reads rank 0's plan and follows it.
@@ -155,9 +156,9 @@ Met MeetByPlan(SignedStore& store, const Meeting& meeting, const Whereabouts& he
                                       "' into the job's store, but what was there before, or what "
                                       "somebody else has put there");
   }
-  if (!plan->door.empty()) {
+  if (!plan->acceptor.empty()) {
     return AsMembers(
-        HostDoor::Enter(plan->door, meeting.rank, meeting.ranks, meeting.secret, deadline));
+        HostAcceptor::Enter(plan->acceptor, meeting.rank, meeting.ranks, meeting.secret, deadline));
   }
   if (meeting.secret.empty()) {
     return NoKey("what is said to be rank 0's plan is that ranks of one host speak TCP");
@@ -171,7 +172,7 @@ Met Meet(Store& store, const Meeting& meeting, Deadline deadline) {
   const int rank = meeting.rank;
   const int ranks = meeting.ranks;
   const std::string& secret = meeting.secret;
-  if (rank < 0 || rank >= ranks || secret.size() > HostDoor::kSecretBytes) {
+  if (rank < 0 || rank >= ranks || secret.size() > HostAcceptor::kSecretBytes) {
     return Status(Code::kInvalidArgument, "rank " + std::to_string(rank) + " of " +
                                               std::to_string(ranks) + " with a secret of " +
                                               std::to_string(secret.size()) + " bytes");

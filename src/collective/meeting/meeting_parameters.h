@@ -10,8 +10,8 @@ namespace tony::collective {
 struct Meeting {
   int rank = 0;
   int ranks = 1;
-  /// The job's key, which only its ranks know; at most HostDoor::kSecretBytes bytes. Without a key,
-  /// ranks meet only if all of them can share memory.
+  /// The job's key, which only its ranks know; at most HostAcceptor::kSecretBytes bytes. Without a
+  /// key, ranks meet only if all of them can share memory.
   std::string secret;
   /// The name of this start of the job, the same on all ranks. Values that ranks tell each other
   /// are valid in this start only.

@@ -71,7 +71,7 @@ HostTable MeetingPlan::Apart(int ranks) {
 std::string MeetingPlan::Encode() const {
   std::string text = run + "\n";
   for (const std::string& number : numbers) text += number + " ";
-  text += "\n" + door + "\n" + (loopback ? "loopback" : "") + "\n" + reason + "\n" +
+  text += "\n" + acceptor + "\n" + (loopback ? "loopback" : "") + "\n" + reason + "\n" +
           (wire_mac ? kWireMac : "") + "\n";
   std::vector<std::string> host_of;
   for (size_t host = 0; host < hosts.size(); ++host) {
@@ -92,12 +92,12 @@ Result<MeetingPlan> MeetingPlan::Decode(const std::string& text, int ranks) {
   std::istringstream numbers(TakeLine(rest));
   plan.numbers.assign(std::istream_iterator<std::string>(numbers), {});
   if (plan.numbers.size() != static_cast<size_t>(ranks)) return NoPlan();
-  plan.door = TakeLine(rest);
+  plan.acceptor = TakeLine(rest);
   plan.loopback = !TakeLine(rest).empty();
   plan.reason = TakeLine(rest);
   plan.wire_mac = TakeLine(rest) == kWireMac;
-  // With a door all ranks share memory, and the lines about TCP are not used.
-  if (!plan.door.empty()) return plan;
+  // With an acceptor all ranks share memory, and the lines about TCP are not used.
+  if (!plan.acceptor.empty()) return plan;
   std::istringstream words(TakeLine(rest));
   auto points = SwitchPoints::Decode(rest, "rank 0");
   if (!points.ok()) return NoPlan();

@@ -28,9 +28,9 @@ struct MeetingPlan {
   /// A random name of this run. Values and connections of another run are not believed in this one.
   std::string run;
   std::vector<std::string> numbers;  ///< by rank: Whereabouts::number, as rank 0 has read it
-  std::string door;                  ///< HostDoor::address() if all ranks share memory; empty: TCP
-  HostTable hosts;                   ///< for TCP: the ranks that share memory, by host
-  bool loopback = false;             ///< all ranks reach each other through loopback
+  std::string acceptor;   ///< HostAcceptor::address() if all ranks share memory; empty: TCP
+  HostTable hosts;        ///< for TCP: the ranks that share memory, by host
+  bool loopback = false;  ///< all ranks reach each other through loopback
   std::string reason;     ///< why memory is not shared, as a sentence; empty: it is, or need not be
   SwitchPoints points;    ///< for TCP
   bool wire_mac = false;  ///< for TCP: some rank wants a MAC on all data

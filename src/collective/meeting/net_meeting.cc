@@ -1,6 +1,6 @@
-// Three steps: open the doors, exchange their addresses through the store, and connect the mesh and
-// then each host's memory. A door is open before its address is published, so a rank that reads the
-// address can connect at once.
+// Three steps: open the acceptors, exchange their addresses through the store, and connect the mesh
+// and then each host's memory. An acceptor is open before its address is published, so a rank that
+// reads the address can connect at once.
 #include "collective/meeting/net_meeting.h"
 
 #include <algorithm>
@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "collective/host/host_members.h"
+#include "collective/net/net_acceptor.h"
 #include "collective/net/net_address.h"
-#include "collective/net/net_door.h"
 
 namespace tony::collective {
 namespace {
@@ -23,11 +23,11 @@ constexpr auto kLook = std::chrono::seconds(1);
 
 std::string KeyOf(int rank) { return kKeys + std::to_string(rank); }
 
-/// The doors that a rank has opened for others.
-struct Doors {
-  std::unique_ptr<NetDoor> net;
+/// The acceptors that a rank has opened for others.
+struct Acceptors {
+  std::unique_ptr<NetAcceptor> net;
   // Only on the first rank of a host with several ranks:
-  std::unique_ptr<HostDoor> host;
+  std::unique_ptr<HostAcceptor> host;
   std::shared_ptr<SharedMemory> memory;
   std::string reason;  ///< why there is no memory
 };
@@ -35,8 +35,8 @@ struct Doors {
 /// The table that rank 0 publishes.
 struct Table {
   std::string reason;                  ///< why some host has no memory; empty: all have
-  std::vector<std::string> addresses;  ///< of the TCP doors, by rank
-  std::vector<std::string> hosts;      ///< of the HostDoors, by rank; empty: the rank has none
+  std::vector<std::string> addresses;  ///< of the TCP acceptors, by rank
+  std::vector<std::string> hosts;      ///< of the HostAcceptors, by rank; empty: the rank has none
 };
 
 std::string ListeningHost(const Meeting& meeting, const MeetingPlan& plan) {
@@ -44,23 +44,23 @@ std::string ListeningHost(const Meeting& meeting, const MeetingPlan& plan) {
   return plan.loopback ? "127.0.0.1" : OwnHost();
 }
 
-Result<Doors> Open(const Meeting& meeting, const MeetingPlan& plan,
-                   const std::vector<int>& locals) {
-  Doors doors;
-  auto net = NetDoor::Open(ListeningHost(meeting, plan), !meeting.secret.empty());
+Result<Acceptors> Open(const Meeting& meeting, const MeetingPlan& plan,
+                       const std::vector<int>& locals) {
+  Acceptors acceptors;
+  auto net = NetAcceptor::Open(ListeningHost(meeting, plan), !meeting.secret.empty());
   if (!net.ok()) return net.status();
-  doors.net = std::move(*net);
-  if (locals.size() == 1 || locals[0] != meeting.rank) return doors;
+  acceptors.net = std::move(*net);
+  if (locals.size() == 1 || locals[0] != meeting.rank) return acceptors;
   auto memory = HostGroup::CreateMemory(static_cast<int>(locals.size()));
   if (!memory.ok()) {
-    doors.reason = memory.status().message();
-    return doors;
+    acceptors.reason = memory.status().message();
+    return acceptors;
   }
-  doors.memory = std::move(*memory);
-  auto host = HostDoor::Open();
+  acceptors.memory = std::move(*memory);
+  auto host = HostAcceptor::Open();
   if (!host.ok()) return host.status();
-  doors.host = std::move(*host);
-  return doors;
+  acceptors.host = std::move(*host);
+  return acceptors;
 }
 
 /// Rank 0's side: collects what all ranks have opened into the text of the table. `own`: rank 0's
@@ -92,11 +92,12 @@ Table DecodeTable(std::string text, int ranks) {
 }
 
 /// Publishes what this rank has opened and returns the table of all. `opened`: the value of
-/// `doors`; null: opening has failed, and the refusal is published in its place, so that all hear
-/// the reason.
-Result<Table> Exchange(SignedStore& store, const Meeting& meeting, const Result<Doors>& doors,
-                       const Doors* opened, Deadline deadline) {
-  const std::string said = opened == nullptr ? Refusal(doors.status())
+/// `acceptors`; null: opening has failed, and the refusal is published in its place, so that all
+/// hear the reason.
+Result<Table> Exchange(SignedStore& store, const Meeting& meeting,
+                       const Result<Acceptors>& acceptors, const Acceptors* opened,
+                       Deadline deadline) {
+  const std::string said = opened == nullptr ? Refusal(acceptors.status())
                                              : opened->net->address() + "\n" +
                                                    (opened->host ? opened->host->address() : "") +
                                                    "\n" + opened->reason;
@@ -108,7 +109,7 @@ Result<Table> Exchange(SignedStore& store, const Meeting& meeting, const Result<
     if (!put.ok()) return put;
     return DecodeTable(std::move(*all), meeting.ranks);
   }
-  if (opened == nullptr) return doors.status();
+  if (opened == nullptr) return acceptors.status();
   auto told = store.Get(kTableKey, 0, deadline);
   if (!told.ok()) return OfAll(told.status(), store, meeting, kKeys);
   if (Status refused = AsRefusal(*told); !refused.ok()) return refused;
@@ -117,16 +118,16 @@ Result<Table> Exchange(SignedStore& store, const Meeting& meeting, const Result<
 
 /// Joins the memory of this host. Appends to `links` the connections between this host's ranks,
 /// unless rank 0 of the job is one of them.
-Result<std::unique_ptr<HostGroup>> ShareMemory(Doors& doors, const Meeting& meeting,
+Result<std::unique_ptr<HostGroup>> ShareMemory(Acceptors& acceptors, const Meeting& meeting,
                                                const std::vector<int>& locals, const Table& table,
                                                std::vector<LinkLoop::Peer>& links,
                                                Deadline deadline) {
   const auto ranks = static_cast<int>(locals.size());
   const auto own =
       static_cast<int>(std::find(locals.begin(), locals.end(), meeting.rank) - locals.begin());
-  auto place = own == 0 ? doors.host->Gather(doors.memory, ranks, meeting.secret, deadline)
-                        : HostDoor::Come(table.hosts[static_cast<size_t>(locals[0])], own, ranks,
-                                         meeting.secret, deadline);
+  auto place = own == 0 ? acceptors.host->Gather(acceptors.memory, ranks, meeting.secret, deadline)
+                        : HostAcceptor::Join(table.hosts[static_cast<size_t>(locals[0])], own,
+                                             ranks, meeting.secret, deadline);
   if (!place.ok()) {
     return Status(place.status().code(), place.status().message() +
                                              " (it begins with the job's rank " +
@@ -172,16 +173,17 @@ Result<std::unique_ptr<LinkMembers>> MeetByNet(SignedStore& store, const Meeting
     return std::find(host.begin(), host.end(), meeting.rank) != host.end();
   };
   const std::vector<int>& locals = *std::find_if(plan.hosts.begin(), plan.hosts.end(), is_here);
-  auto doors = Open(meeting, plan, locals);
-  auto table = Exchange(store, meeting, doors, doors.ok() ? &*doors : nullptr, deadline);
+  auto acceptors = Open(meeting, plan, locals);
+  auto table =
+      Exchange(store, meeting, acceptors, acceptors.ok() ? &*acceptors : nullptr, deadline);
   if (!table.ok()) return table.status();
-  auto connections = doors->net->Meet({.rank = meeting.rank,
-                                       .addresses = table->addresses,
-                                       .secret = meeting.secret,
-                                       .run = plan.run,
-                                       .streams = static_cast<int>(plan.points.streams),
-                                       .wire_mac = plan.wire_mac},
-                                      deadline);
+  auto connections = acceptors->net->Meet({.rank = meeting.rank,
+                                           .addresses = table->addresses,
+                                           .secret = meeting.secret,
+                                           .run = plan.run,
+                                           .streams = static_cast<int>(plan.points.streams),
+                                           .wire_mac = plan.wire_mac},
+                                          deadline);
   if (!connections.ok()) return connections.status();
   auto created = NetMesh::Create(meeting.rank, std::move(connections->peers));
   if (!created.ok()) return created.status();
@@ -200,7 +202,7 @@ Result<std::unique_ptr<LinkMembers>> MeetByNet(SignedStore& store, const Meeting
   }
   std::unique_ptr<HostGroup> host;
   if (locals.size() > 1) {
-    auto shared = ShareMemory(*doors, meeting, locals, *table, connections->links, deadline);
+    auto shared = ShareMemory(*acceptors, meeting, locals, *table, connections->links, deadline);
     if (!shared.ok()) return shared.status();
     host = std::move(*shared);
   }

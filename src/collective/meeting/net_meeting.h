@@ -13,8 +13,8 @@
 
 namespace tony::collective {
 
-/// 1. Each rank opens a TCP door. The first rank of each host with several ranks also makes the
-/// host's memory and a HostDoor. Each rank publishes the addresses.
+/// 1. Each rank opens a TCP acceptor. The first rank of each host with several ranks also makes the
+/// host's memory and a HostAcceptor. Each rank publishes the addresses.
 /// 2. Rank 0 collects all addresses and publishes them as one table.
 /// 3. All ranks connect to each other, and each host's ranks share its memory. If any host has no
 /// memory, all ranks use TCP alone.

@@ -31,7 +31,7 @@ struct NetConnections {
 /// The table that all ranks know of each other before they connect.
 struct NetTable {
   int rank = 0;                        ///< the own one
-  std::vector<std::string> addresses;  ///< NetDoor::address() of each rank, by rank
+  std::vector<std::string> addresses;  ///< NetAcceptor::address() of each rank, by rank
   std::string secret;                  ///< the job's key
   std::string run;                     ///< the run's name, as in NetHandshake
   int streams = 2;                     ///< data connections between two ranks

@@ -208,7 +208,7 @@ Status NetGroup::ScatterFromRoot(std::byte* data, size_t bytes, int root, Deadli
   const auto part_of = [&](int rank) { return rank < root ? rank : rank - 1; };
   const NetReduction parts(EvenEdges(bytes, 1, ranks() - 1), 1, points_);
   const auto piece_of = [&](int rank, size_t piece) { return parts.Piece(part_of(rank), piece); };
-  std::vector<NetMesh::Ticket> coming;
+  std::vector<NetMesh::TransferHandle> coming;
   for (size_t piece = 0; piece < parts.pieces; ++piece) {
     ForOthers([&](int rank) {
       if (rank_ == root) {
@@ -217,8 +217,8 @@ Status NetGroup::ScatterFromRoot(std::byte* data, size_t bytes, int root, Deadli
       } else {
         const auto [begin, size] = piece_of(rank == root ? rank_ : rank, piece);
         // The root sends this rank's part, each other rank its own part.
-        const NetMesh::Ticket ticket = Receive(rank, data + begin, size);
-        if (rank == root) coming.push_back(ticket);
+        const NetMesh::TransferHandle handle = Receive(rank, data + begin, size);
+        if (rank == root) coming.push_back(handle);
       }
     });
   }

@@ -65,7 +65,7 @@ class NetGroup : public Group {
   void Send(int to, const std::byte* data, size_t bytes) {
     mesh_->Send(members_[static_cast<size_t>(to)], data, bytes);
   }
-  NetMesh::Ticket Receive(int from, std::byte* data, size_t bytes) {
+  NetMesh::TransferHandle Receive(int from, std::byte* data, size_t bytes) {
     return mesh_->Receive(members_[static_cast<size_t>(from)], data, bytes);
   }
   /// Calls `call` for each other rank, beginning after the own one, so that not all ranks begin

@@ -20,8 +20,8 @@ Status NetGroup::ReduceInPieces(const NetReduction& work, Deadline deadline) {
     slot = std::max(slot, work.Piece(rank_, piece).size);
   }
   scratch_.Take(slot * members_.size() * (NetReduction::kAhead + 1));
-  std::vector<NetMesh::Ticket> coming((NetReduction::kAhead + 1) * members_.size());
-  const auto ticket = [&](int rank, size_t piece) -> NetMesh::Ticket& {
+  std::vector<NetMesh::TransferHandle> coming((NetReduction::kAhead + 1) * members_.size());
+  const auto handle = [&](int rank, size_t piece) -> NetMesh::TransferHandle& {
     return coming[piece % (NetReduction::kAhead + 1) * members_.size() + static_cast<size_t>(rank)];
   };
   for (size_t step = 0; step < work.pieces + NetReduction::kAhead; ++step) {
@@ -30,7 +30,7 @@ Status NetGroup::ReduceInPieces(const NetReduction& work, Deadline deadline) {
         const auto [begin, size] = work.Piece(rank, step);
         Send(rank, work.in + begin, size);
         std::byte* place = SlotOf(rank, step, slot);
-        ticket(rank, step) = Receive(rank, place, work.Piece(rank_, step).size);
+        handle(rank, step) = Receive(rank, place, work.Piece(rank_, step).size);
       });
     }
     // The pieces between `piece` and `step` are in flight during the reduction. A slot is free
@@ -39,7 +39,7 @@ Status NetGroup::ReduceInPieces(const NetReduction& work, Deadline deadline) {
     const size_t piece = step - NetReduction::kAhead;
     for (int turn = 1; turn < ranks(); ++turn) {
       const int rank = (rank_ + turn) % ranks();
-      if (Status came = mesh_->Until(ticket(rank, piece), deadline); !came.ok()) return came;
+      if (Status came = mesh_->Until(handle(rank, piece), deadline); !came.ok()) return came;
     }
     ReducePiece(work, piece, slot);
     if (work.out == nullptr) continue;

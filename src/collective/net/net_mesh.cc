@@ -14,7 +14,7 @@
 #include <cstring>
 #include <utility>
 
-#include "collective/base/look.h"
+#include "collective/base/spin_wait.h"
 #include "collective/net/net_address.h"
 
 namespace tony::collective {
@@ -121,9 +121,9 @@ void NetMesh::Send(int to, const void* data, size_t bytes) {
   }
 }
 
-NetMesh::Ticket NetMesh::Receive(int from, void* data, size_t bytes) {
+NetMesh::TransferHandle NetMesh::Receive(int from, void* data, size_t bytes) {
   Peer& peer = peers_[static_cast<size_t>(from)];
-  Ticket ticket = {.rank = from, .first = peer.received, .end = peer.received};
+  TransferHandle handle = {.rank = from, .first = peer.received, .end = peer.received};
   auto* at = static_cast<std::byte*>(data);
   for (; bytes > 0; ++undone_) {
     const size_t size = std::min(bytes, kUnitBytes);
@@ -131,25 +131,27 @@ NetMesh::Ticket NetMesh::Receive(int from, void* data, size_t bytes) {
     at += size;
     bytes -= size;
   }
-  ticket.end = peer.received;
-  return ticket;
+  handle.end = peer.received;
+  return handle;
 }
 
-Status NetMesh::Until(const Ticket& ticket, Deadline deadline) { return Wait(&ticket, deadline); }
+Status NetMesh::Until(const TransferHandle& handle, Deadline deadline) {
+  return Wait(&handle, deadline);
+}
 Status NetMesh::Finish(Deadline deadline) { return Wait(nullptr, deadline); }
 
-bool NetMesh::IsDone(const Ticket* ticket) const {
-  if (ticket == nullptr || undone_ == 0) return undone_ == 0;
-  const std::vector<Stream>& streams = peers_[static_cast<size_t>(ticket->rank)].streams;
+bool NetMesh::IsDone(const TransferHandle* handle) const {
+  if (handle == nullptr || undone_ == 0) return undone_ == 0;
+  const std::vector<Stream>& streams = peers_[static_cast<size_t>(handle->rank)].streams;
   // A stream's units are done in order, so the last unit of each stream is enough.
-  const uint64_t last = std::min<uint64_t>(streams.size(), ticket->end - ticket->first);
-  for (uint64_t unit = ticket->end - last; unit < ticket->end; ++unit) {
+  const uint64_t last = std::min<uint64_t>(streams.size(), handle->end - handle->first);
+  for (uint64_t unit = handle->end - last; unit < handle->end; ++unit) {
     if (streams[unit % streams.size()].in.done() <= unit / streams.size()) return false;
   }
   return true;
 }
 
-Status NetMesh::Wait(const Ticket* ticket, Deadline deadline) {
+Status NetMesh::Wait(const TransferHandle* handle, Deadline deadline) {
   if (!failure_.ok()) return failure_;
   // The deadline counts from the last byte moved, not from the start: a large vector on a slow
   // network is no failure while something moves.
@@ -157,7 +159,7 @@ Status NetMesh::Wait(const Ticket* ticket, Deadline deadline) {
   bool ask_all = false;
   for (;;) {
     const bool moved = Move(ask_all);
-    if (IsDone(ticket)) return {};
+    if (IsDone(handle)) return {};
     ask_all = false;
     const auto now = steady_clock::now();
     if (moved) {
@@ -165,17 +167,17 @@ Status NetMesh::Wait(const Ticket* ticket, Deadline deadline) {
       continue;
     }
     // A message within a network often comes faster than a thread is woken, so the wait polls for
-    // kLookTime before it sleeps.
-    if (now - last < kLookTime) {
+    // kSpinTime before it sleeps.
+    if (now - last < kSpinTime) {
       sched_yield();
       ask_all = undone_ <= kFewUnits;
       if (ask_all) continue;
-      if (Status looked = Look({}); !looked.ok()) return Stop(std::move(looked));
+      if (Status looked = Poll({}); !looked.ok()) return Stop(std::move(looked));
       continue;
     }
     if (Status health = Health(); !health.ok()) return Stop(std::move(health));
     const Deadline until = deadline.Since(last);
-    if (now >= until) return Stop(TooLate(ticket, last));
+    if (now >= until) return Stop(TooLate(handle, last));
     if (Status slept = Sleep(until); !slept.ok()) return Stop(std::move(slept));
   }
 }
@@ -222,11 +224,11 @@ bool NetMesh::MoveIn(Peer& peer, Stream& stream) {
 }
 
 Status NetMesh::Sleep(Deadline deadline) {
-  return Look(std::chrono::ceil<std::chrono::milliseconds>(std::min(deadline, doubt_) -
+  return Poll(std::chrono::ceil<std::chrono::milliseconds>(std::min(deadline, doubt_) -
                                                            steady_clock::now()));
 }
 
-Status NetMesh::Look(std::chrono::milliseconds time) {
+Status NetMesh::Poll(std::chrono::milliseconds time) {
   std::array<epoll_event, 64> events;
   const int count = epoll_wait(events_.get(), events.data(), static_cast<int>(events.size()),
                                static_cast<int>(std::clamp<int64_t>(time.count(), 0, 60000)));
@@ -329,8 +331,8 @@ Status NetMesh::WhoHasGone(const std::vector<int>& waited, Deadline deadline) {
   }
 }
 
-Status NetMesh::TooLate(const Ticket* ticket, Deadline last) const {
-  int late = ticket == nullptr ? -1 : ticket->rank;
+Status NetMesh::TooLate(const TransferHandle* handle, Deadline last) const {
+  int late = handle == nullptr ? -1 : handle->rank;
   for (NetLane Stream::*lane : {&Stream::in, &Stream::out}) {
     for (int rank = 0; rank < ranks() && late < 0; ++rank) {
       if (WaitsFor(peers_[static_cast<size_t>(rank)], lane, false)) late = rank;
@@ -370,7 +372,7 @@ void NetMesh::Fail(int rank) {
 }
 
 void NetMesh::TellOfFailure() {
-  if (!told_.exchange(true)) Tell(kHasEnded, failed_);
+  if (!end_sent_.exchange(true)) Tell(kHasEnded, failed_);
 }
 
 void NetMesh::Leave() {

@@ -15,7 +15,7 @@
 #include "collective/base/descriptor.h"
 #include "collective/base/status.h"
 #include "collective/group/switch_points.h"
-#include "collective/net/net_door.h"
+#include "collective/net/net_acceptor.h"
 #include "collective/net/net_lane.h"
 
 namespace tony::collective {
@@ -37,7 +37,7 @@ class NetMesh {
   static constexpr size_t kUnitBytes = SwitchPoints::kMostPieceBytes;
 
   /// Names one Receive(): the units [`first`, `end`) of `rank`, counted since the mesh was made.
-  struct Ticket {
+  struct TransferHandle {
     int rank = -1;
     uint64_t first = 0;
     uint64_t end = 0;
@@ -54,11 +54,11 @@ class NetMesh {
   void Send(int to, const void* data, size_t bytes);
   /// Queues the receipt of `bytes` bytes from rank `from`. Nobody else may touch `data` until a
   /// Finish().
-  Ticket Receive(int from, void* data, size_t bytes);
-  /// Moves data until all units of `ticket` have been received.
+  TransferHandle Receive(int from, void* data, size_t bytes);
+  /// Moves data until all units of `handle` have been received.
   /// Aborted: a rank has ended, or has left with a transfer undone. DeadlineExceeded: nothing has
   /// moved for so long; the message names the rank.
-  Status Until(const Ticket& ticket, Deadline deadline);
+  Status Until(const TransferHandle& handle, Deadline deadline);
   /// Moves data until all queued transfers are done. The errors are those of Until().
   Status Finish(Deadline deadline);
 
@@ -98,9 +98,9 @@ class NetMesh {
   /// Registers the eventfd and all connections with epoll.
   Status Watch();
 
-  /// Moves data until `ticket` is done. Null: until every queued transfer is done.
-  Status Wait(const Ticket* ticket, Deadline deadline);
-  bool IsDone(const Ticket* ticket) const;
+  /// Moves data until `handle` is done. Null: until every queued transfer is done.
+  Status Wait(const TransferHandle* handle, Deadline deadline);
+  bool IsDone(const TransferHandle* handle) const;
   /// Moves what can be moved without blocking. True: something was moved. `ask_all`: also tries
   /// the lanes that are not marked ready.
   bool Move(bool ask_all);
@@ -109,7 +109,7 @@ class NetMesh {
   /// Blocks until a connection is ready, a word comes, Tell() wakes it, or the deadline passes.
   Status Sleep(Deadline deadline);
   /// Waits up to `time` for epoll events and handles them. 0: handles the pending ones only.
-  Status Look(std::chrono::milliseconds time);
+  Status Poll(std::chrono::milliseconds time);
   void OnEvent(uint64_t what, uint32_t events);
   void ReadWords(int rank);
   /// Parses the whole words in `unread` and checks their MACs.
@@ -120,7 +120,7 @@ class NetMesh {
   /// Whether `peer` has pending units in `lane`. `closed_only`: counts closed connections only.
   static bool WaitsFor(const Peer& peer, NetLane Stream::*lane, bool closed_only);
   /// The DeadlineExceeded status. `last`: when something was moved for the last time.
-  Status TooLate(const Ticket* ticket, Deadline last) const;
+  Status TooLate(const TransferHandle* handle, Deadline last) const;
   /// Sends a word about rank `about` to all ranks and wakes this rank's own wait.
   void Tell(uint32_t kind, int about);
   /// Tells all ranks of `failed_`, on the first call only.
@@ -137,7 +137,7 @@ class NetMesh {
   Deadline doubt_ = Deadline::max();
   Status failure_;
   std::atomic<int> failed_{-1};  ///< the first rank known to have ended; -1: none
-  std::atomic<bool> told_{false};
+  std::atomic<bool> end_sent_{false};
   std::atomic<bool> left_{false};
   std::mutex words_;  ///< serializes the sending of words
 };

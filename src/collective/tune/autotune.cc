@@ -44,11 +44,11 @@ std::string Choice(const Settings& settings, double speed, int samples) {
 }  // namespace
 
 Autotune::Autotune(const Settings& present, std::vector<Parameter> parameters, Options options,
-                   Ports ports)
+                   Callbacks callbacks)
     : options_(options),
-      ports_(std::move(ports)),
+      callbacks_(std::move(callbacks)),
       search_(present, std::move(parameters), options.most_tries) {
-  ports_.log(Head(present));
+  callbacks_.log(Head(present));
 }
 
 std::optional<Settings> Autotune::Take(const Decision& decision, Deadline now) {
@@ -66,7 +66,7 @@ std::optional<Settings> Autotune::Take(const Decision& decision, Deadline now) {
   search_.Measured(speed);
   if (done()) {
     Log(search_.settings(), search_.speed(), /*chosen=*/true);
-    ports_.say(Choice(search_.settings(), search_.speed(), samples_));
+    callbacks_.say(Choice(search_.settings(), search_.speed(), samples_));
   }
   if (search_.settings() == before) return std::nullopt;
   // The step that is under way mixes both settings, so it does not count.
@@ -94,7 +94,7 @@ void Autotune::Log(const Settings& settings, double speed, bool chosen) const {
             std::to_string(settings.points->rails_bytes) + "," +
             std::to_string(settings.points->window_bytes) + ",";
   }
-  ports_.log(line + Short(speed) + (chosen ? ",1" : ",0"));
+  callbacks_.log(line + Short(speed) + (chosen ? ",1" : ",0"));
 }
 
 }  // namespace tony::collective

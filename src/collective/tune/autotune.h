@@ -29,7 +29,7 @@ class Autotune {
     std::chrono::milliseconds least_time{100};
     int most_tries = 20;  ///< as in Search's constructor
   };
-  struct Ports {
+  struct Callbacks {
     /// Takes a line of the table: first the header, then one line for each sample, at last one for
     /// the choice.
     std::function<void(const std::string& line)> log;
@@ -38,7 +38,7 @@ class Autotune {
   };
 
   Autotune(const Settings& present, std::vector<Parameter> parameters, Options options,
-           Ports ports);
+           Callbacks callbacks);
 
   /// Takes the next decision of the order, made at `now`. Returns new settings, if they change; all
   /// later decisions are to be made with them.
@@ -51,7 +51,7 @@ class Autotune {
   void Log(const Settings& settings, double speed, bool chosen) const;
 
   const Options options_;
-  const Ports ports_;
+  const Callbacks callbacks_;
   Search search_;
   Pace pace_;
   std::vector<Pace::Step> steps_;

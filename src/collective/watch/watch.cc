@@ -26,12 +26,12 @@ int64_t BytesOf(const Tensor& tensor) {
 
 }  // namespace
 
-Watch::Watch(int rank, int ranks, Ports ports)
+Watch::Watch(int rank, int ranks, Callbacks callbacks)
     : rank_(rank),
       ranks_(ranks),
-      ports_(std::move(ports)),
+      callbacks_(std::move(callbacks)),
       arrivals_(ranks),
-      told_(static_cast<size_t>(ranks)) {}
+      reported_waits_(static_cast<size_t>(ranks)) {}
 
 Watch::~Watch() {
   questions_->Close();
@@ -209,7 +209,7 @@ void Watch::PublishLater() {
     publishing_ = true;
   }
   // The timer is set after an operation and not renewed by itself: an idle process is never woken.
-  ports_.post_at(Now() + kPublishTime, [this] { Publish(); });
+  callbacks_.post_at(Now() + kPublishTime, [this] { Publish(); });
 }
 
 void Watch::Publish() {
@@ -223,22 +223,22 @@ void Watch::Publish() {
   }
   for (size_t rank = 1; rank < counters.waited_for_ranks.size(); ++rank) {
     const auto waited_for = counters.waited_for_ranks[rank];
-    if (waited_for - told_[rank] < kWorthTelling) continue;
-    told_[rank] = waited_for;
+    if (waited_for - reported_waits_[rank] < kWorthTelling) continue;
+    reported_waits_[rank] = waited_for;
     Tell(static_cast<int>(rank), kWaitedFor, waited_for.count());
   }
   if (path.empty()) return;
   // A file that cannot be written is given up after one message, instead of a message each second.
   const Status written = Replace(path, counters.Text());
   if (written.ok()) return;
-  ports_.print("tony.collective: " + written.message() + "; it is not tried again\n");
+  callbacks_.print("tony.collective: " + written.message() + "; it is not tried again\n");
   const std::lock_guard lock(mutex_);
   counters_path_.clear();
 }
 
 void Watch::Leave() {
   questions_->Close();
-  ports_.post([this] { Publish(); });
+  callbacks_.post([this] { Publish(); });
 }
 
 Status Watch::StartTimeline(const std::string& path, bool mark_cycles) {
@@ -255,7 +255,7 @@ Status Watch::StartTimeline(const std::string& path, bool mark_cycles) {
   }
   // The links' thread compares this rank's clock with rank 0's. The timeline holds its events until
   // then (SetClock()).
-  ports_.post([this, timeline = *started] {
+  callbacks_.post([this, timeline = *started] {
     if (rank_ == 0) return timeline->SetClock(0, 0);
     clock_ = {};
     clock_for_ = timeline;

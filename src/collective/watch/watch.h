@@ -31,7 +31,7 @@ namespace tony::collective {
 /// are set when something waits. Thread safe.
 class Watch : private SubmissionWatch {
  public:
-  struct Ports {
+  struct Callbacks {
     /// Prints text for the user: rank 0's stall reports, and that the counters' file cannot be
     /// written. The engine prints to stderr.
     std::function<void(const std::string& text)> print;
@@ -49,7 +49,7 @@ class Watch : private SubmissionWatch {
     std::chrono::milliseconds end{0};
   };
 
-  Watch(int rank, int ranks, Ports ports);
+  Watch(int rank, int ranks, Callbacks callbacks);
   ~Watch() override;
 
   // Called by the engine. Submitted(), Decided() and Failed() are called under the engine's mutex.
@@ -118,10 +118,10 @@ class Watch : private SubmissionWatch {
     kWaitedFor = 'w',
     kAskClock = 'c',
     kClock = 't',     ///< from rank 0: its clock, in nanoseconds
-    kAskPlace = 'q',  ///< from rank 0: where does the program stand? The number is the question's
-    kHeard = 'h',     ///< the program has been asked; number as in kAskPlace
-    kMute = 'm',      ///< nobody will answer; number as in kAskPlace
-    kPlace = 'p',     ///< the program's answer; number as in kAskPlace
+    kAskStack = 'q',  ///< from rank 0: where does the program stand? The number is the question's
+    kHeard = 'h',     ///< the program has been asked; number as in kAskStack
+    kMute = 'm',      ///< nobody will answer; number as in kAskStack
+    kStack = 'p',     ///< the program's answer; number as in kAskStack
   };
 
   void OnSubmitted(const std::string& tensor, int rank, const std::vector<int>& members) override;
@@ -150,7 +150,7 @@ class Watch : private SubmissionWatch {
 
   const int rank_;
   const int ranks_;
-  const Ports ports_;
+  const Callbacks callbacks_;
   const std::shared_ptr<Questions> questions_ = std::make_shared<Questions>();
 
   std::mutex starting_;  ///< held while a timeline is started or stopped; locked before mutex_
@@ -175,8 +175,8 @@ class Watch : private SubmissionWatch {
   ClockOffset clock_;
   int64_t clock_asked_ = 0;
   std::shared_ptr<Timeline> clock_for_;
-  /// By rank: how long others have waited for it, as it was told last.
-  std::vector<std::chrono::nanoseconds> told_;
+  /// By rank: how long others have waited for it, as last reported.
+  std::vector<std::chrono::nanoseconds> reported_waits_;
   std::optional<Deadline> timer_;
   Deadline reported_;  ///< when the last report was printed
   int64_t question_ = 0;

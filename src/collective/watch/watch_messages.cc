@@ -23,7 +23,7 @@ int64_t NowNumber() { return Now().time_since_epoch().count(); }
 void Watch::Tell(int rank, Word word, int64_t number, const std::string& text) {
   std::string message(1, static_cast<char>(word));
   message.append(reinterpret_cast<const char*>(&number), sizeof(number));
-  ports_.send(rank, message + text);
+  callbacks_.send(rank, message + text);
 }
 
 bool Watch::OnMessage(int from, std::string_view message) {
@@ -45,14 +45,14 @@ bool Watch::OnMessage(int from, std::string_view message) {
     case kClock:
       OnClock(number);
       return rank_ != 0;
-    case kAskPlace:
+    case kAskStack:
       // The links' thread answers at once that it has heard. A rank whose program then stays silent
       // is in code that holds Python's lock; a rank that is silent altogether is stopped.
       Tell(0, questions_->Ask(number) ? kHeard : kMute, number);
       return rank_ != 0;
     case kHeard:
     case kMute:
-    case kPlace:
+    case kStack:
       if (rank_ != 0) return false;
       OnAnswer(from, word, number, text);
       return true;
@@ -108,7 +108,7 @@ void Watch::SetPatience(Patience patience) {
     const std::lock_guard lock(mutex_);
     patience_ = patience;
   }
-  if (rank_ == 0) ports_.post([this] { OnTimer(); });
+  if (rank_ == 0) callbacks_.post([this] { OnTimer(); });
 }
 
 void Watch::SetTimerAfter(Deadline since, const Patience& patience) {
@@ -119,7 +119,7 @@ void Watch::SetTimerAfter(Deadline since, const Patience& patience) {
 void Watch::SetTimer(Deadline when) {
   if (over_ || (timer_ && *timer_ <= when)) return;
   timer_ = when;
-  ports_.post_at(when, [this, when] {
+  callbacks_.post_at(when, [this, when] {
     if (timer_ != when) return;  // an earlier timer was set since, and has replaced this one
     timer_.reset();
     OnTimer();
@@ -159,7 +159,7 @@ void Watch::Ask(std::vector<Arrivals::Waiting> waiting, bool end) {
   ++question_;
   for (const int rank : report_->missing()) {
     if (rank != 0) {
-      Tell(rank, kAskPlace, question_);
+      Tell(rank, kAskStack, question_);
     } else if (questions_->Ask(question_)) {
       report_->OnHeard(0);
     } else {
@@ -175,7 +175,7 @@ void Watch::OnAnswer(int from, Word word, int64_t number, const std::string& tex
   if (over_ || !report_ || number != question_) return;
   if (word == kHeard) return report_->OnHeard(from);
   if (word == kMute) report_->OnMute(from);
-  if (word == kPlace) report_->OnAnswer(from, text);
+  if (word == kStack) report_->OnAnswer(from, text);
   if (report_->complete()) Report();
 }
 
@@ -190,19 +190,19 @@ void Watch::Report() {
   }
   if (report.empty()) return OnTimer();
   reported_ = now;
-  ports_.print(report.Text(now));
+  callbacks_.print(report.Text(now));
   if (report_ends_) {
-    return ports_.fail({Code::kDeadlineExceeded, report.Sentence(now) +
-                                                     "; nobody waits longer than "
-                                                     "HOROVOD_STALL_SHUTDOWN_TIME_SECONDS says"});
+    return callbacks_.fail({Code::kDeadlineExceeded,
+                            report.Sentence(now) + "; nobody waits longer than "
+                                                   "HOROVOD_STALL_SHUTDOWN_TIME_SECONDS says"});
   }
   OnTimer();
 }
 
 void Watch::Answer(int64_t number, const std::string& text) {
-  ports_.post([this, number, text = text.substr(0, kMostAnswerBytes)] {
-    if (rank_ == 0) return OnAnswer(0, kPlace, number, text);
-    Tell(0, kPlace, number, text);
+  callbacks_.post([this, number, text = text.substr(0, kMostAnswerBytes)] {
+    if (rank_ == 0) return OnAnswer(0, kStack, number, text);
+    Tell(0, kStack, number, text);
   });
 }
 

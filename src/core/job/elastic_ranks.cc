@@ -200,9 +200,9 @@ std::string ElasticRanks::WaitLimit() const {
          "tony.horovod.rendezvous-timeout-ms)";
 }
 
-absl::StatusOr<Slot> ElasticRanks::PlaceOf(const Task& task) const {
+absl::StatusOr<Slot> ElasticRanks::TaskSlot(const Task& task) const {
   if (!IsElastic(task) || run_.plan == nullptr || run_.spec == nullptr) {
-    return HorovodRanks::PlaceOf(task);
+    return HorovodRanks::TaskSlot(task);
   }
   return SlotOf(*run_.plan, MemberName(task.id, task.attempt));
 }

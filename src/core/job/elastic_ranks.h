@@ -38,7 +38,7 @@ class ElasticRanks : public HorovodRanks {
   bool IsRepeated(const Task& /*driver*/) override { return false; }
   std::string WaitLimit() const override;
   std::string LastLoss() const override { return last_loss_; }
-  absl::StatusOr<Slot> PlaceOf(const Task& task) const override;
+  absl::StatusOr<Slot> TaskSlot(const Task& task) const override;
 
  private:
   static bool IsElastic(const Task& task);

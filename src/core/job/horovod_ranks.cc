@@ -109,11 +109,11 @@ void HorovodRanks::OnWait(Task& driver, const input::RendezvousWait& wait) {
   rendezvous_wait_since_ = run_.now;
   if (wait.wait.sentence.empty())
     return parts_.record.RecordContinues("All processes have found each other");
-  SayWhoIsNotFound();
+  NoteMissingMachines();
 }
 
 void HorovodRanks::RecordWait() {
-  if (!rendezvous_wait_.sentence.empty()) SayWhoIsNotFound();
+  if (!rendezvous_wait_.sentence.empty()) NoteMissingMachines();
 }
 
 std::string HorovodRanks::WaitLimit() const {
@@ -121,7 +121,7 @@ std::string HorovodRanks::WaitLimit() const {
                       " after the first one (tony.horovod.rendezvous-timeout-ms)");
 }
 
-void HorovodRanks::SayWhoIsNotFound() {
+void HorovodRanks::NoteMissingMachines() {
   std::vector<std::string> missing = rendezvous_wait_.missing;
   if (missing.size() > kMostTaskNames) {
     missing.resize(kMostTaskNames);
@@ -259,7 +259,7 @@ Verdict HorovodRanks::FailureOf(const Task& task) const {
   return failure;
 }
 
-absl::StatusOr<Slot> HorovodRanks::PlaceOf(const Task& task) const {
+absl::StatusOr<Slot> HorovodRanks::TaskSlot(const Task& task) const {
   if (run_.plan == nullptr || run_.spec == nullptr || !IsRanked(task.id.type)) {
     return absl::NotFoundError("no ranks are known");
   }
@@ -267,7 +267,7 @@ absl::StatusOr<Slot> HorovodRanks::PlaceOf(const Task& task) const {
 }
 
 std::string HorovodRanks::WithRank(const Task& task, std::string sentence) const {
-  const absl::StatusOr<Slot> slot = PlaceOf(task);
+  const absl::StatusOr<Slot> slot = TaskSlot(task);
   const std::string name = task.id.ToString();
   if (!slot.ok() || sentence.rfind(name + " ", 0) != 0) return sentence;
   return sentence.replace(0, name.size(), NameOfRank(name, *slot));

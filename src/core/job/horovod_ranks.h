@@ -48,7 +48,7 @@ class HorovodRanks : public Ranks {
   /// The sentence of the last loss of a process that the others went on without.
   virtual std::string LastLoss() const { return ""; }
   /// The task's slot in the plan. NotFound – no ranks are known, or the task has none.
-  virtual absl::StatusOr<Slot> PlaceOf(const Task& task) const;
+  virtual absl::StatusOr<Slot> TaskSlot(const Task& task) const;
 
   /// Starts every ready task that has a place in the plan.
   void StartPlanned();
@@ -61,7 +61,7 @@ class HorovodRanks : public Ranks {
   Task* PlanningDriver();
   TaskExit DriverExit(const TaskExit& exit) const;
   /// Records which ranked processes the others are waiting for.
-  void SayWhoIsNotFound();
+  void NoteMissingMachines();
   /// The tasks that the others wait for and that have already succeeded.
   std::vector<const Task*> EndedUnmet() const;
   std::string DescribeEndedUnmet() const;

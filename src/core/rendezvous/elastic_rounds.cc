@@ -31,7 +31,7 @@ ElasticEffects ElasticRounds::OnMembers(std::vector<ElasticMember> members, bool
 }
 
 ElasticEffects ElasticRounds::OnAsked(const std::string& host, int local_rank, TimePoint now) {
-  const ElasticPlace* place = PlaceAt(host, local_rank);
+  const ElasticAssignment* place = SlotAt(host, local_rank);
   // A process that is taken for dead has no say in the next round.
   if (place == nullptr || !Lives(*place)) return {};
   asked_.insert(place->member);
@@ -39,7 +39,7 @@ ElasticEffects ElasticRounds::OnAsked(const std::string& host, int local_rank, T
 }
 
 ElasticEffects ElasticRounds::OnAddress(const std::string& host, int local_rank, Blob address) {
-  const ElasticPlace* place = PlaceAt(host, local_rank);
+  const ElasticAssignment* place = SlotAt(host, local_rank);
   if (place == nullptr || failed_) return {};
   addresses_[place->member] = std::move(address);
   return NotifyIfChanged();
@@ -65,8 +65,9 @@ ElasticEffects ElasticRounds::Advance(TimePoint now) {
   if (failed_) return {};
   // Gathering starts when a process of the round asks or is gone. If neither holds, the round runs.
   if (round_ >= 0) {
-    const bool anybody = std::any_of(places_.begin(), places_.end(),
-                                     [this](const ElasticPlace& place) { return Lives(place); });
+    const bool anybody =
+        std::any_of(slots_.begin(), slots_.end(),
+                    [this](const ElasticAssignment& place) { return Lives(place); });
     if (!anybody && finished_) return {};
     if (!anybody) {
       return Fail(
@@ -85,7 +86,7 @@ ElasticEffects ElasticRounds::Advance(TimePoint now) {
     return Fail(absl::StrCat("The job has begun anew ", round_,
                              " times, which is the limit (tony.horovod.reset-limit)"));
   }
-  absl::StatusOr<std::vector<ElasticPlace>> places = Plan();
+  absl::StatusOr<std::vector<ElasticAssignment>> places = Plan();
   if (absl::IsResourceExhausted(places.status())) return {};
   if (!places.ok()) return Fail(std::string(places.status().message()));
   return Begin(*std::move(places));
@@ -93,11 +94,11 @@ ElasticEffects ElasticRounds::Advance(TimePoint now) {
 
 // The hosts count members, not processes: a survivor keeps its place, and each free place takes the
 // next newcomer of its host in the order of the member list.
-absl::StatusOr<std::vector<ElasticPlace>> ElasticRounds::Plan() const {
+absl::StatusOr<std::vector<ElasticAssignment>> ElasticRounds::Plan() const {
   std::vector<HostSlots> hosts;
   std::map<std::string, std::vector<std::string>> newcomers;  // by host
   for (const ElasticMember& member : members_) {
-    const bool survives = HasPlace(member.name);
+    const bool survives = HasSlot(member.name);
     if (!survives && finished_) continue;
     auto host = std::find_if(hosts.begin(), hosts.end(),
                              [&](const HostSlots& other) { return other.host == member.host; });
@@ -114,7 +115,7 @@ absl::StatusOr<std::vector<ElasticPlace>> ElasticRounds::Plan() const {
     names.erase(names.begin());
     return name;
   };
-  std::vector<ElasticPlace> places;
+  std::vector<ElasticAssignment> places;
   // The first round has no survivors, so the members are ranked in their order.
   if (round_ < 0) {
     const int there = static_cast<int>(members_.size());
@@ -125,7 +126,7 @@ absl::StatusOr<std::vector<ElasticPlace>> ElasticRounds::Plan() const {
     return places;
   }
   std::vector<Slot> survivors;
-  for (const ElasticPlace& place : places_) {
+  for (const ElasticAssignment& place : slots_) {
     if (Lives(place)) survivors.push_back(place.slot);
   }
   // A job that is ending goes on with any number of survivors.
@@ -137,20 +138,20 @@ absl::StatusOr<std::vector<ElasticPlace>> ElasticRounds::Plan() const {
       places.push_back({next_on(next.slot.host), next.slot});
       continue;
     }
-    const ElasticPlace& before = places_[static_cast<size_t>(*next.previous_rank)];
+    const ElasticAssignment& before = slots_[static_cast<size_t>(*next.previous_rank)];
     places.push_back({before.member, next.slot, before.slot});
   }
   return places;
 }
 
-ElasticEffects ElasticRounds::Begin(std::vector<ElasticPlace> places) {
-  places_ = std::move(places);
+ElasticEffects ElasticRounds::Begin(std::vector<ElasticAssignment> places) {
+  slots_ = std::move(places);
   asked_.clear();
   gathering_since_.reset();
   // Members that are there at the beginning need no notification; those that go or come later do.
-  told_ = alive_;
-  std::erase_if(addresses_, [this](const auto& entry) { return !HasPlace(entry.first); });
-  return {elastic::Begin{++round_, places_}};
+  notified_ = alive_;
+  std::erase_if(addresses_, [this](const auto& entry) { return !HasSlot(entry.first); });
+  return {elastic::Begin{++round_, slots_}};
 }
 
 ElasticEffects ElasticRounds::Fail(std::string sentence, std::vector<std::string> missing) {
@@ -161,40 +162,40 @@ ElasticEffects ElasticRounds::Fail(std::string sentence, std::vector<std::string
 ElasticEffects ElasticRounds::NotifyIfChanged() {
   // A growth that finds no room is not worth a round. A process that has asked already, or whose
   // address is not known, cannot be told.
-  if (finished_ || places_.empty() || told_ == alive_ || (AllLive() && !MayGrow())) return {};
-  const ElasticPlace& first = places_.front();
+  if (finished_ || slots_.empty() || notified_ == alive_ || (AllLive() && !MayGrow())) return {};
+  const ElasticAssignment& first = slots_.front();
   const auto address = addresses_.find(first.member);
   if (!Lives(first) || asked_.contains(first.member) || address == addresses_.end()) return {};
-  told_ = alive_;
+  notified_ = alive_;
   return {elastic::Notify{first.member, address->second, ++timestamp_}};
 }
 
-const ElasticPlace* ElasticRounds::PlaceAt(const std::string& host, int local_rank) const {
-  for (const ElasticPlace& place : places_) {
+const ElasticAssignment* ElasticRounds::SlotAt(const std::string& host, int local_rank) const {
+  for (const ElasticAssignment& place : slots_) {
     if (place.slot.host == host && place.slot.local_rank == local_rank) return &place;
   }
   return nullptr;
 }
 
-bool ElasticRounds::HasPlace(const std::string& member) const {
-  return std::any_of(places_.begin(), places_.end(),
-                     [&member](const ElasticPlace& place) { return place.member == member; });
+bool ElasticRounds::HasSlot(const std::string& member) const {
+  return std::any_of(slots_.begin(), slots_.end(),
+                     [&member](const ElasticAssignment& place) { return place.member == member; });
 }
 
 bool ElasticRounds::AllLive() const {
-  return std::all_of(places_.begin(), places_.end(),
-                     [this](const ElasticPlace& place) { return Lives(place); });
+  return std::all_of(slots_.begin(), slots_.end(),
+                     [this](const ElasticAssignment& place) { return Lives(place); });
 }
 
 bool ElasticRounds::MayGrow() const {
-  return static_cast<int>(places_.size()) < policy_.size.most &&
+  return static_cast<int>(slots_.size()) < policy_.size.most &&
          std::any_of(members_.begin(), members_.end(),
-                     [this](const ElasticMember& member) { return !HasPlace(member.name); });
+                     [this](const ElasticMember& member) { return !HasSlot(member.name); });
 }
 
-std::vector<const ElasticPlace*> ElasticRounds::Silent() const {
-  std::vector<const ElasticPlace*> silent;
-  for (const ElasticPlace& place : places_) {
+std::vector<const ElasticAssignment*> ElasticRounds::Silent() const {
+  std::vector<const ElasticAssignment*> silent;
+  for (const ElasticAssignment& place : slots_) {
     if (Lives(place) && !asked_.contains(place.member)) silent.push_back(&place);
   }
   return silent;
@@ -202,7 +203,7 @@ std::vector<const ElasticPlace*> ElasticRounds::Silent() const {
 
 RendezvousWait ElasticRounds::DescribeWait() const {
   if (!gathering_since_) return {};
-  const std::vector<const ElasticPlace*> silent = Silent();
+  const std::vector<const ElasticAssignment*> silent = Silent();
   if (silent.empty()) {
     return {absl::StrCat(Count(members_.size(), "process"), members_.size() == 1 ? " is" : " are",
                          " there, and the job needs at least ", policy_.size.least,
@@ -211,7 +212,7 @@ RendezvousWait ElasticRounds::DescribeWait() const {
   }
   RendezvousWait wait;
   std::vector<std::string> names;
-  for (const ElasticPlace* place : silent) {
+  for (const ElasticAssignment* place : silent) {
     wait.missing.push_back(TaskOfMember(place->member));
     if (names.size() < kMostNamed) names.push_back(NameOfRank(wait.missing.back(), place->slot));
   }

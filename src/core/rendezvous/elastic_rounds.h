@@ -27,14 +27,14 @@ struct ElasticMember {
 };
 
 /// A member with its place in a round.
-struct ElasticPlace {
+struct ElasticAssignment {
   std::string member;
   Slot slot;
   /// The member's slot in the previous round. nullopt – its process is to be started, and learns
   /// its place from its environment.
   std::optional<Slot> previous = {};
 
-  bool operator==(const ElasticPlace&) const = default;
+  bool operator==(const ElasticAssignment&) const = default;
 };
 
 struct ElasticPolicy {
@@ -51,7 +51,7 @@ namespace elastic {
 /// be started.
 struct Begin {
   int round = 0;  ///< counted from 0
-  std::vector<ElasticPlace> places;
+  std::vector<ElasticAssignment> places;
 };
 
 /// Tell the process with rank 0 that hosts have come or gone; it tells the others when they next
@@ -109,36 +109,36 @@ class ElasticRounds {
   std::optional<TimePoint> NextDeadline() const;
 
   int round() const { return round_; }
-  const std::vector<ElasticPlace>& places() const { return places_; }
+  const std::vector<ElasticAssignment>& places() const { return slots_; }
   /// The tasks that the next round waits for; empty while no round is gathered.
   RendezvousWait DescribeWait() const;
 
  private:
   ElasticEffects Advance(TimePoint now);
   /// ResourceExhausted – there are too few members.
-  absl::StatusOr<std::vector<ElasticPlace>> Plan() const;
-  ElasticEffects Begin(std::vector<ElasticPlace> places);
+  absl::StatusOr<std::vector<ElasticAssignment>> Plan() const;
+  ElasticEffects Begin(std::vector<ElasticAssignment> places);
   ElasticEffects Fail(std::string sentence, std::vector<std::string> missing = {});
   /// Notifies rank 0 of a change that it has not been told of, if its address is known.
   ElasticEffects NotifyIfChanged();
-  const ElasticPlace* PlaceAt(const std::string& host, int local_rank) const;
-  bool HasPlace(const std::string& member) const;
-  bool Lives(const ElasticPlace& place) const { return alive_.contains(place.member); }
+  const ElasticAssignment* SlotAt(const std::string& host, int local_rank) const;
+  bool HasSlot(const std::string& member) const;
+  bool Lives(const ElasticAssignment& place) const { return alive_.contains(place.member); }
   bool AllLive() const;
   /// True when there is room for a member that has no place.
   bool MayGrow() const;
   /// Processes of this round that live and have not asked for the next one.
-  std::vector<const ElasticPlace*> Silent() const;
+  std::vector<const ElasticAssignment*> Silent() const;
 
   const ElasticPolicy policy_;
   std::vector<ElasticMember> members_;
   std::set<std::string> alive_;  ///< names of `members_`
   bool finished_ = false;
   int round_ = -1;
-  std::vector<ElasticPlace> places_;  ///< places of the round, by rank
-  std::set<std::string> asked_;       ///< members of the round that have asked for the next one
+  std::vector<ElasticAssignment> slots_;  ///< places of the round, by rank
+  std::set<std::string> asked_;           ///< members of the round that have asked for the next one
   std::map<std::string, Blob> addresses_;  ///< by member
-  std::set<std::string> told_;             ///< the members that rank 0 has been told of
+  std::set<std::string> notified_;         ///< the members that rank 0 has been told of
   int64_t timestamp_ = 0;
   std::optional<TimePoint> gathering_since_;
   bool failed_ = false;

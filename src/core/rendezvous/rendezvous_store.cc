@@ -42,7 +42,7 @@ std::string NameKey(int rank) { return absl::StrCat("rank_", rank); }
 bool IsForDriverOnly(const std::string& scope) { return scope == kWorkerAddressScope; }
 
 Patience PatienceFor(const std::string& scope, const std::string& key) {
-  if (scope == kPlaceScope) return Patience::kNoEnd;
+  if (scope == kRankScope) return Patience::kNoEnd;
   return IsAddressKey(key) ? Patience::kSome : Patience::kNone;
 }
 

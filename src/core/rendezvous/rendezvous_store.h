@@ -28,7 +28,7 @@ bool IsAddressKey(const std::string& key);
 std::string NameKey(int rank);
 
 /// The scope in which a worker of an elastic job asks for its place in the next round.
-inline constexpr char kPlaceScope[] = "rank_and_size";
+inline constexpr char kRankScope[] = "rank_and_size";
 
 /// The scope in which a worker of an elastic job puts its address and the secret by which it
 /// recognizes its driver. The secret lets its holder run anything in the worker, so these values

@@ -107,7 +107,7 @@ std::vector<NextHost> OrderHosts(const std::vector<HostSlots>& hosts,
 }
 
 /// Fills in `taken` for each host; returns how many places are taken in all.
-int TakePlaces(std::vector<NextHost>& hosts, int most) {
+int TakeSlots(std::vector<NextHost>& hosts, int most) {
   int left = most;
   // Two passes: every survivor is placed before the first new process, even on a later host.
   for (NextHost& host : hosts) {
@@ -163,7 +163,7 @@ absl::StatusOr<std::vector<ElasticSlot>> PlanNextRound(const std::vector<HostSlo
         "no process of the last round is left, so nobody has the job's state; start the job "
         "again, from its checkpoint");
   }
-  const int places = TakePlaces(order, size.most);
+  const int places = TakeSlots(order, size.most);
   if (places < size.least) return TooFewSlots(size.least, places, hosts.size());
 
   std::vector<HostSlots> taken;

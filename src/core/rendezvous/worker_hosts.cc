@@ -48,11 +48,11 @@ absl::Status CheckPort(const RendezvousPlan& plan) {
 }
 
 /// Host and local rank of each process.
-using Places = std::set<std::pair<std::string, int>>;
+using Slots = std::set<std::pair<std::string, int>>;
 
 // A user's own driver may write any plan; a wrong one would leave ranks waiting for each other.
 absl::Status CheckSlot(const Slot& slot, const std::map<std::string, int>& local_sizes,
-                       std::set<int>& ranks, Places& places) {
+                       std::set<int>& ranks, Slots& places) {
   const auto local_size = local_sizes.find(slot.host);
   const std::string where =
       absl::StrCat("rank ", slot.rank, " (host ", slot.host, ", local rank ", slot.local_rank, ")");
@@ -156,7 +156,7 @@ absl::Status CheckPlan(const RendezvousPlan& plan, const std::vector<WorkerHost>
                                plan.slots.size()));
   }
   std::set<int> ranks;
-  Places places;
+  Slots places;
   for (const Slot& slot : plan.slots) {
     if (slot.size != static_cast<int>(processes)) {
       return Misfit(absl::StrCat("rank ", slot.rank, " has size ", slot.size, ", of ", processes,

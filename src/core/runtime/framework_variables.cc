@@ -50,7 +50,7 @@ void AddHorovodVariables(const TaskContext& context, Environment& environment) {
     environment["CLUSTER_WORKER_LIST"] = FormatWorkerList(WorkerHostsOf(context.cluster));
   }
   if (!context.horovod) return;
-  const HorovodPlace& place = *context.horovod;
+  const HorovodSlot& place = *context.horovod;
   const auto set = [&environment](const char* name, int value) {
     environment[absl::StrCat("HOROVOD_", name)] = std::to_string(value);
     // Horovod's launcher uses these names for each process that it starts (gloo_run.py).

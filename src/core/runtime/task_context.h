@@ -14,7 +14,7 @@ namespace tony::core {
 using Environment = std::map<std::string, std::string>;
 
 /// The place of one of Horovod's processes, and the server through which it finds the others.
-struct HorovodPlace {
+struct HorovodSlot {
   Slot slot;
   std::string address;     ///< rendezvous server: a name or an IPv4 address
   int port = 0;            ///< port of that server
@@ -38,7 +38,7 @@ struct TaskContext {
   std::string gpus;              ///< "0,1"; empty: the task must see no GPU
   Environment user_environment;  ///< overrides everything but the task's identity
   ClusterSpec cluster;
-  std::optional<HorovodPlace> horovod;  ///< set for Horovod's processes
+  std::optional<HorovodSlot> horovod;  ///< set for Horovod's processes
 };
 
 }  // namespace tony::core

@@ -15,20 +15,20 @@ DriverWatch::DriverWatch(EventLoop& loop, Pace pace, std::function<bool()> is_su
       on_silent_(std::move(on_silent)) {}
 
 void DriverWatch::OnBeat() {
-  silent_looks_ = 0;
-  if (!std::exchange(begun_, true)) LookLater();
+  silent_checks_ = 0;
+  if (!std::exchange(begun_, true)) CheckLater();
 }
 
-void DriverWatch::LookLater() {
-  look_ = loop_.After(pace_.interval, [this] { Look(); });
+void DriverWatch::CheckLater() {
+  check_ = loop_.After(pace_.interval, [this] { Check(); });
 }
 
-void DriverWatch::Look() {
+void DriverWatch::Check() {
   // The first look after a beat proves nothing, since the beat may have come just before it. So
   // one look more than `looks` is needed.
-  silent_looks_ = is_suspended_() ? 0 : silent_looks_ + 1;
-  if (silent_looks_ > 1) LogDebug("tony-driver is silent", {{"looks", silent_looks_}});
-  if (silent_looks_ <= pace_.looks) return LookLater();
+  silent_checks_ = is_suspended_() ? 0 : silent_checks_ + 1;
+  if (silent_checks_ > 1) LogDebug("tony-driver is silent", {{"looks", silent_checks_}});
+  if (silent_checks_ <= pace_.looks) return CheckLater();
   on_silent_();
 }
 

@@ -30,15 +30,15 @@ class DriverWatch {
   void OnBeat();
 
  private:
-  void LookLater();
-  void Look();
+  void CheckLater();
+  void Check();
 
   EventLoop& loop_;
   const Pace pace_;
   const std::function<bool()> is_suspended_;
   const std::function<void()> on_silent_;
-  int silent_looks_ = 0;
-  std::unique_ptr<EventLoop::Handle> look_;  ///< null before the first beat, and after the report
+  int silent_checks_ = 0;
+  std::unique_ptr<EventLoop::Handle> check_;  ///< null before the first beat, and after the report
   bool begun_ = false;
 };
 

@@ -67,7 +67,7 @@ void HorovodTask::Prepare(const v1::Assignment& assignment, const v1::Start& sta
   HorovodStart result{.command = assignment.command()};
   const core::Endpoint* self = spec.Find(task);
   if (!core::IsRanked(task.type) || self == nullptr) return on_ready(result);
-  const auto place = PlaceOf(task, spec, rpc::FromProto(start.plan()));
+  const auto place = SlotOf(task, spec, rpc::FromProto(start.plan()));
   if (!place.ok()) return on_ready(place.status());
   result.place = *place;
   result.place->interfaces = assignment.horovod().network_interfaces();
@@ -96,8 +96,8 @@ absl::StatusOr<HorovodStart> HorovodTask::PrepareDriver(const v1::Assignment& as
   driver_folder_ = start.driver_output_folder;
   start.command = assignment.command();
   if (own_driver_) return start;
-  watch_ = std::make_unique<DriverWatch>(loop_, kPace, ports_.is_suspended, [this] {
-    ports_.on_hung(absl::StrCat(
+  watch_ = std::make_unique<DriverWatch>(loop_, kPace, callbacks_.is_suspended, [this] {
+    callbacks_.on_hung(absl::StrCat(
         "tony-driver has not answered for ",
         core::FormatDuration(kPace.interval * kPace.looks / std::chrono::milliseconds(1)),
         ", and was ended; the job's program has no part in that"));
@@ -152,10 +152,10 @@ void HorovodTask::TakeMembers(const v1::RendezvousMembers& members) {
 
 // A plan whose server is on the loopback (tony's own driver) reaches a process on another machine
 // only through a replica; a user's own driver is reached by its host.
-absl::StatusOr<core::HorovodPlace> HorovodTask::PlaceOf(const core::TaskId& task,
-                                                        const core::ClusterSpec& spec,
-                                                        const core::RendezvousPlan& plan) {
-  core::HorovodPlace place;
+absl::StatusOr<core::HorovodSlot> HorovodTask::SlotOf(const core::TaskId& task,
+                                                      const core::ClusterSpec& spec,
+                                                      const core::RendezvousPlan& plan) {
+  core::HorovodSlot place;
   place.elastic = !plan.members.empty();
   place.round = plan.round;
   if (place.elastic) {
@@ -172,7 +172,9 @@ absl::StatusOr<core::HorovodPlace> HorovodTask::PlaceOf(const core::TaskId& task
   }
   place.address = kLoopbackAddress;
   if (driver->host_id == spec.Find(task)->host_id) return place;
-  const auto dial = [this](auto callbacks) { return ports_.dialer()->Reach(std::move(callbacks)); };
+  const auto dial = [this](auto callbacks) {
+    return callbacks_.dialer()->Reach(std::move(callbacks));
+  };
   TONY_ASSIGN_OR_RETURN(replica_, RendezvousReplica::Start(loop_, dial));
   place.port = replica_->port();
   return place;
@@ -197,7 +199,7 @@ void HorovodTask::FindInterface(const std::string& host, HorovodStart start, OnR
 // The last plan and the last wait are kept, so that OnReattached() can repeat them to an
 // ApplicationMaster that may not have heard them.
 void HorovodTask::OnPlan(const absl::StatusOr<core::RendezvousPlan>& plan) {
-  v1::RanksPlanned& planned = *said_plan_.emplace().mutable_ranks_planned();
+  v1::RanksPlanned& planned = *sent_plan_.emplace().mutable_ranks_planned();
   planned.set_epoch(epoch_);
   planned.set_attempt(attempt_);
   LogInfo(plan.ok() ? "the driver has planned the ranks" : "the driver's plan is of no use",
@@ -208,17 +210,17 @@ void HorovodTask::OnPlan(const absl::StatusOr<core::RendezvousPlan>& plan) {
   } else {
     planned.set_trouble(rpc::ToUtf8(std::string(plan.status().message())));
   }
-  ports_.send(*said_plan_);
+  callbacks_.send(*sent_plan_);
 }
 
 void HorovodTask::OnWait(const core::RendezvousWait& wait) {
-  v1::RendezvousWait& message = *said_wait_.emplace().mutable_rendezvous_wait();
+  v1::RendezvousWait& message = *sent_wait_.emplace().mutable_rendezvous_wait();
   message.set_epoch(epoch_);
   message.set_attempt(attempt_);
   LogDebug("the driver waits", {{"epoch", epoch_}, {"for", wait.sentence}});
   message.set_sentence(rpc::ToUtf8(wait.sentence));
   for (const std::string& task : wait.missing) message.add_missing(rpc::ToUtf8(task));
-  ports_.send(*said_wait_);
+  callbacks_.send(*sent_wait_);
 }
 
 // A driver may write its last report and end at once, before the watcher's event was handled; so
@@ -233,15 +235,15 @@ void HorovodTask::Stop() {
   watch_.reset();
   files_.reset();
   replica_.reset();
-  said_plan_.reset();
-  said_wait_.reset();
+  sent_plan_.reset();
+  sent_wait_.reset();
   driver_folder_.clear();
 }
 
 void HorovodTask::OnReattached() {
   if (replica_ != nullptr) replica_->DialAgain();
-  if (said_plan_) ports_.send(*said_plan_);
-  if (said_wait_) ports_.send(*said_wait_);
+  if (sent_plan_) callbacks_.send(*sent_plan_);
+  if (sent_wait_) callbacks_.send(*sent_wait_);
 }
 
 }  // namespace tony::executor

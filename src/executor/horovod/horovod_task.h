@@ -21,9 +21,9 @@ namespace tony::executor {
 
 /// How to start the program.
 struct HorovodStart {
-  std::string command;                      ///< for `bash -c`
-  std::string driver_output_folder;         ///< of the driver; otherwise empty
-  std::optional<core::HorovodPlace> place;  ///< place of one of Horovod's processes
+  std::string command;                     ///< for `bash -c`
+  std::string driver_output_folder;        ///< of the driver; otherwise empty
+  std::optional<core::HorovodSlot> place;  ///< place of one of Horovod's processes
 };
 
 /// 1. The driver is tony's own, or the user's command. Its plan and the tasks that processes wait
@@ -35,7 +35,7 @@ struct HorovodStart {
 /// One run at a time. Not thread safe: owned by the event loop.
 class HorovodTask {
  public:
-  struct Ports {
+  struct Callbacks {
     std::function<void(v1::ExecutorMessage)> send;  ///< sends to the ApplicationMaster
     /// Returns the dialer to the current ApplicationMaster.
     std::function<std::shared_ptr<rpc::TunnelDialer>()> dialer;
@@ -45,7 +45,7 @@ class HorovodTask {
   };
   using OnReady = std::function<void(const absl::StatusOr<HorovodStart>&)>;
 
-  HorovodTask(EventLoop& loop, Ports ports) : loop_(loop), ports_(std::move(ports)) {}
+  HorovodTask(EventLoop& loop, Callbacks callbacks) : loop_(loop), callbacks_(std::move(callbacks)) {}
 
   /// `on_ready` follows once, perhaps from within the call, unless Stop() comes first. An error
   /// says why the task cannot start.
@@ -66,9 +66,8 @@ class HorovodTask {
   absl::StatusOr<HorovodStart> PrepareDriver(const v1::Assignment& assignment,
                                              const core::ClusterSpec& spec,
                                              const std::string& working_folder, int task_port);
-  absl::StatusOr<core::HorovodPlace> PlaceOf(const core::TaskId& task,
-                                             const core::ClusterSpec& spec,
-                                             const core::RendezvousPlan& plan);
+  absl::StatusOr<core::HorovodSlot> SlotOf(const core::TaskId& task, const core::ClusterSpec& spec,
+                                           const core::RendezvousPlan& plan);
   absl::StatusOr<std::string> OwnDriverCommand(const v1::HorovodSettings& settings,
                                                const core::ClusterSpec& spec,
                                                const std::string& output_folder, int task_port);
@@ -78,13 +77,13 @@ class HorovodTask {
   void OnWait(const core::RendezvousWait& wait);
 
   EventLoop& loop_;
-  const Ports ports_;
+  const Callbacks callbacks_;
   int epoch_ = 0;
   int attempt_ = 0;
   bool own_driver_ = false;
   std::string driver_folder_;  ///< folder of a running driver; otherwise empty
-  std::optional<v1::ExecutorMessage> said_plan_;
-  std::optional<v1::ExecutorMessage> said_wait_;
+  std::optional<v1::ExecutorMessage> sent_plan_;
+  std::optional<v1::ExecutorMessage> sent_wait_;
   std::unique_ptr<DriverWatch> watch_;  ///< of tony's own driver
   std::unique_ptr<DriverFiles> files_;
   std::unique_ptr<RendezvousReplica> replica_;

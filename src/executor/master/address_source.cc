@@ -32,13 +32,13 @@ absl::StatusOr<std::string> AddressFrom(const absl::StatusOr<os::FinishedProgram
 
 }  // namespace
 
-void AddressFile::Look(OnAnswer on_answer) { on_answer(os::ReadFile(path_)); }
+void AddressFile::LookUp(OnAnswer on_answer) { on_answer(os::ReadFile(path_)); }
 
 AddressCommand::~AddressCommand() {
   if (thread_.joinable()) thread_.join();
 }
 
-void AddressCommand::Look(OnAnswer on_answer) {
+void AddressCommand::LookUp(OnAnswer on_answer) {
   if (thread_.joinable()) thread_.join();
   thread_ = std::thread([this, answer = lifetime_.Guard(std::move(on_answer))] {
     const absl::StatusOr<std::string> address =

@@ -23,7 +23,7 @@ class AddressSource {
   virtual ~AddressSource() = default;
   /// At most one look at a time. The answer comes on the event loop, from within the call or later;
   /// it does not come after this object is destroyed.
-  virtual void Look(OnAnswer on_answer) = 0;
+  virtual void LookUp(OnAnswer on_answer) = 0;
   /// The time between two looks.
   virtual Duration interval() const = 0;
 };
@@ -34,7 +34,7 @@ class AddressFile : public AddressSource {
  public:
   explicit AddressFile(std::string path) : path_(std::move(path)) {}
 
-  void Look(OnAnswer on_answer) override;
+  void LookUp(OnAnswer on_answer) override;
   Duration interval() const override { return std::chrono::milliseconds(25); }
 
  private:
@@ -51,7 +51,7 @@ class AddressCommand : public AddressSource {
   /// Waits for the program to end, if it is running.
   ~AddressCommand() override;
 
-  void Look(OnAnswer on_answer) override;
+  void LookUp(OnAnswer on_answer) override;
   Duration interval() const override { return std::chrono::seconds(1); }
 
  private:

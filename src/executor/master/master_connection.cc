@@ -125,7 +125,8 @@ void MasterConnection::AwaitAnswer(const std::string& why) {
 
 void MasterConnection::TryAgainLater() {
   retry_ = loop_.After(options_.next->interval(), [this] {
-    options_.next->Look([this](const absl::StatusOr<std::string>& address) { TryAgain(address); });
+    options_.next->LookUp(
+        [this](const absl::StatusOr<std::string>& address) { TryAgain(address); });
   });
 }
 

@@ -24,16 +24,16 @@ MemoryWatch::MemoryWatch(EventLoop& loop, int64_t limit_bytes,
       limit_bytes_(limit_bytes),
       processes_(std::move(processes)),
       on_exceeded_(std::move(on_exceeded)) {
-  timer_ = loop_.After(kShortest, [this] { Look(); });
+  timer_ = loop_.After(kShortest, [this] { Check(); });
 }
 
-void MemoryWatch::Look() {
+void MemoryWatch::Check() {
   const std::vector<pid_t> processes = processes_();
   int64_t bytes = os::ResidentBytes(processes);
   if (bytes > limit_bytes_) bytes = os::ProportionalBytes(processes);
   if (bytes > limit_bytes_) return on_exceeded_(bytes);
   const milliseconds until_full((limit_bytes_ - bytes) / kBytesPerMilli);
-  timer_ = loop_.After(std::clamp(until_full, kShortest, kLongest), [this] { Look(); });
+  timer_ = loop_.After(std::clamp(until_full, kShortest, kLongest), [this] { Check(); });
 }
 
 }  // namespace tony::executor

@@ -27,7 +27,7 @@ class MemoryWatch {
               std::function<void(int64_t)> on_exceeded);
 
  private:
-  void Look();
+  void Check();
 
   EventLoop& loop_;
   const int64_t limit_bytes_;

@@ -17,8 +17,8 @@ struct RunIdentity {
   int epoch = 0;
   int attempt = 0;
   int visualization_port = 0;
-  std::optional<core::HorovodPlace> horovod = {};  ///< place of one of Horovod's processes
-  std::string driver_output_folder = {};           ///< folder of a Horovod job's driver
+  std::optional<core::HorovodSlot> horovod = {};  ///< place of one of Horovod's processes
+  std::string driver_output_folder = {};          ///< folder of a Horovod job's driver
   std::string collective_package = {};  ///< folder of the package; empty: not for this job
   std::string counters_folder = {};     ///< where ranks of tony.collective write their counters
 };

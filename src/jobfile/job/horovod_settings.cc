@@ -74,7 +74,7 @@ std::string ValueOf(const Configuration& configuration, const std::string& key, 
 }
 
 // Whether the key has a value, and a valid one. CheckKeys() reports invalid values.
-bool Says(const Configuration& configuration, const std::string& key) {
+bool IsSet(const Configuration& configuration, const std::string& key) {
   const Entry* const entry = configuration.Find(key);
   return entry != nullptr && !entry->Value().empty() &&
          !CheckValue(*FindKey(key)->key, entry->Value());
@@ -122,7 +122,7 @@ core::HorovodSettings BuildHorovodSettings(const Configuration& configuration) {
   }
   for (const Variable& variable : kVariables) {
     const std::string key = absl::StrCat("tony.horovod.", variable.key);
-    if (!Says(configuration, key)) continue;
+    if (!IsSet(configuration, key)) continue;
     horovod.variables[absl::StrCat("HOROVOD_", variable.name)] =
         ValueOf(configuration, key, variable.form);
   }

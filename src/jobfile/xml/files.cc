@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 // The type of `path`, through symbolic links. NotFound – nothing is there; PermissionDenied – it
 // cannot be examined.
-absl::StatusOr<fs::file_status> Look(const std::string& path) {
+absl::StatusOr<fs::file_status> StatusOf(const std::string& path) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   if (status.type() == fs::file_type::not_found) return absl::NotFoundError("does not exist");
@@ -32,7 +32,7 @@ absl::StatusOr<fs::file_status> Look(const std::string& path) {
 }  // namespace
 
 absl::Status CheckReadable(const std::string& path) {
-  TONY_ASSIGN_OR_RETURN(const fs::file_status status, Look(path));
+  TONY_ASSIGN_OR_RETURN(const fs::file_status status, StatusOf(path));
   const bool folder = fs::is_directory(status);
   if (!folder && !fs::is_regular_file(status)) {
     return absl::FailedPreconditionError("is neither a file nor a folder");
@@ -46,7 +46,7 @@ absl::Status CheckReadable(const std::string& path) {
 
 absl::StatusOr<std::string> ReadFile(const std::string& path, int64_t limit_bytes) {
   TONY_RETURN_IF_ERROR(CheckReadable(path));
-  TONY_ASSIGN_OR_RETURN(const fs::file_status status, Look(path));
+  TONY_ASSIGN_OR_RETURN(const fs::file_status status, StatusOf(path));
   if (fs::is_directory(status)) return absl::FailedPreconditionError("is a folder, not a file");
   std::error_code error;
   const auto size = fs::file_size(path, error);

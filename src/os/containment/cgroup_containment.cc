@@ -40,7 +40,7 @@ pid_t ForkInto(int folder) {
 }  // namespace
 
 absl::Status CgroupContainment::Prepare() {
-  places_ = OwnCgroupPlaces();
+  folders_ = OwnCgroupFolders();
   TONY_RETURN_IF_ERROR(PrepareGroup());
   if (memory_bytes_ > 0) PrepareMemory();
   return absl::OkStatus();
@@ -53,7 +53,7 @@ absl::Status CgroupContainment::PrepareGroup() {
   absl::Status status = absl::UnavailableError(
       "neither version 2 of the kernel's control groups nor a freezer of version 1 is mounted "
       "below /sys/fs/cgroup");
-  for (const std::string& place : {places_.unified, places_.freezer}) {
+  for (const std::string& place : {folders_.unified, folders_.freezer}) {
     if (place.empty()) continue;
     const CgroupFolder group(absl::StrCat(place, "/", CgroupNameOf(container_id_, ::getpid())));
     status = group.Create();
@@ -80,9 +80,9 @@ void CgroupContainment::PrepareMemory() {
     memory_ = group_;
     return;
   }
-  if (places_.memory.empty()) return LogDebug("no memory controller: the memory is watched");
+  if (folders_.memory.empty()) return LogDebug("no memory controller: the memory is watched");
   const CgroupFolder group(
-      absl::StrCat(places_.memory, "/", CgroupNameOf(container_id_, ::getpid())));
+      absl::StrCat(folders_.memory, "/", CgroupNameOf(container_id_, ::getpid())));
   if (!group.Create().ok()) return;
   if (SetCgroupMemoryLimit(group, memory_bytes_)) {
     memory_ = group;
@@ -163,7 +163,7 @@ bool CgroupContainment::Empty() {
 void CgroupContainment::Leave(bool owner_lives) {
   group_.Remove();
   if (!memory_is_apart() || owner_lives) return;
-  CgroupFolder(places_.memory).Write(kOwnProcesses, kSelf);
+  CgroupFolder(folders_.memory).Write(kOwnProcesses, kSelf);
   memory_.Remove();
 }
 

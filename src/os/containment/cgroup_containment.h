@@ -52,7 +52,7 @@ class CgroupContainment : public Containment {
   const std::string name_ = "cgroup";
   const std::string container_id_;
   const int64_t memory_bytes_;
-  CgroupPlaces places_;
+  CgroupFolders folders_;
   CgroupFolder group_;
   CgroupFolder memory_;                   // not valid: no memory limit is enforced
   UniqueFd group_folder_;                 // target of clone3() (version 2 only)

@@ -34,7 +34,7 @@ bool Exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0;
 
 // The folder of the group `path` in a hierarchy mounted at `mount`; empty if nothing is mounted
 // there.
-std::string Place(const std::string& mount, const std::string& path) {
+std::string FolderOf(const std::string& mount, const std::string& path) {
   if (!Exists(mount + "/cgroup.procs")) return "";
   const std::string place = path == "/" ? mount : mount + path;
   return Exists(place + "/cgroup.procs") ? place : mount;
@@ -92,8 +92,8 @@ bool EndAndRemove(const CgroupFolder& group) {
 
 }  // namespace
 
-CgroupPlaces FindCgroupPlaces(const std::string& membership, const std::string& mount_root) {
-  CgroupPlaces places;
+CgroupFolders FindCgroupFolders(const std::string& membership, const std::string& mount_root) {
+  CgroupFolders folders;
   std::istringstream lines(membership);
   std::string line;
   while (std::getline(lines, line)) {
@@ -104,21 +104,21 @@ CgroupPlaces FindCgroupPlaces(const std::string& membership, const std::string& 
     const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
     const std::string path = line.substr(second + 1);
     if (controllers == ",,") {
-      places.unified = Place(mount_root, path);
-      if (places.unified.empty()) places.unified = Place(mount_root + "/unified", path);
+      folders.unified = FolderOf(mount_root, path);
+      if (folders.unified.empty()) folders.unified = FolderOf(mount_root + "/unified", path);
     }
     if (controllers.find(",freezer,") != std::string::npos) {
-      places.freezer = Place(mount_root + "/freezer", path);
+      folders.freezer = FolderOf(mount_root + "/freezer", path);
     }
     if (controllers.find(",memory,") != std::string::npos) {
-      places.memory = Place(mount_root + "/memory", path);
+      folders.memory = FolderOf(mount_root + "/memory", path);
     }
   }
-  return places;
+  return folders;
 }
 
-CgroupPlaces OwnCgroupPlaces() {
-  return FindCgroupPlaces(ReadProcFile("/proc/self/cgroup"), "/sys/fs/cgroup");
+CgroupFolders OwnCgroupFolders() {
+  return FindCgroupFolders(ReadProcFile("/proc/self/cgroup"), "/sys/fs/cgroup");
 }
 
 bool CgroupFolder::Has(const std::string& file) const { return Exists(path_ + "/" + file); }
@@ -197,10 +197,10 @@ std::string CgroupNameOf(const std::string& container_id, pid_t owner) {
 // The rest of a name must be only digits and '-', so that a container id that is the beginning of
 // another one ("job.1", "job.1.2") does not match the other container's groups.
 std::vector<CgroupFolder> ContainerGroups(const std::string& container_id) {
-  const CgroupPlaces places = OwnCgroupPlaces();
+  const CgroupFolders folders = OwnCgroupFolders();
   const std::string beginning = NameWithoutOwner(container_id);
   std::vector<CgroupFolder> groups;
-  for (const std::string& place : {places.unified, places.freezer, places.memory}) {
+  for (const std::string& place : {folders.unified, folders.freezer, folders.memory}) {
     if (place.empty()) continue;
     for (const CgroupFolder& group : FoldersBelow(place)) {
       const std::string name = group.path().substr(place.size() + 1);
@@ -214,9 +214,9 @@ std::vector<CgroupFolder> ContainerGroups(const std::string& container_id) {
 }
 
 void RemoveAbandonedGroups() {
-  const CgroupPlaces places = OwnCgroupPlaces();
+  const CgroupFolders folders = OwnCgroupFolders();
   const std::string here = absl::StrCat("-", PidNamespace());
-  for (const std::string& place : {places.unified, places.freezer, places.memory}) {
+  for (const std::string& place : {folders.unified, folders.freezer, folders.memory}) {
     if (place.empty()) continue;
     for (const CgroupFolder& group : FoldersBelow(place)) {
       const std::string name = group.path().substr(place.size() + 1);

@@ -13,7 +13,7 @@ namespace tony::os {
 
 /// Folders of the calling process's own group in each hierarchy that this code uses; empty where
 /// there is no such hierarchy. A plain value.
-struct CgroupPlaces {
+struct CgroupFolders {
   std::string unified;  ///< version 2
   std::string freezer;  ///< version 1
   std::string memory;   ///< version 1
@@ -22,10 +22,10 @@ struct CgroupPlaces {
 /// `membership`: the lines of /proc/PID/cgroup. `mount_root`: the folder below which the
 /// hierarchies are mounted (/sys/fs/cgroup). A group whose path is not visible below the mount, as
 /// in a container with a mount of its own, is the root of the mount.
-CgroupPlaces FindCgroupPlaces(const std::string& membership, const std::string& mount_root);
+CgroupFolders FindCgroupFolders(const std::string& membership, const std::string& mount_root);
 
 /// The folders of the calling process's group.
-CgroupPlaces OwnCgroupPlaces();
+CgroupFolders OwnCgroupFolders();
 
 /// One group, which need not exist. Not thread safe.
 class CgroupFolder {

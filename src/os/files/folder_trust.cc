@@ -26,7 +26,7 @@ constexpr int kMostLinks = 40;
 
 /// Opens `name` itself, whatever it is. O_DIRECTORY is tried first: without it, a file system that
 /// is mounted on first access would not be mounted.
-UniqueFd Look(int folder, const std::string& name) {
+UniqueFd OpenEntry(int folder, const std::string& name) {
   constexpr int kFlags = O_PATH | O_NOFOLLOW | O_CLOEXEC;
   UniqueFd fd(openat(folder, name.c_str(), kFlags | O_DIRECTORY));
   if (!fd.valid() && errno == ENOTDIR) fd.Reset(openat(folder, name.c_str(), kFlags));
@@ -98,11 +98,11 @@ class FolderWalk {
     }
     const FolderHandle& here = passed_.back().folder;
     const std::string path = here.PathOf(name);
-    UniqueFd fd = Look(here.fd(), name);
+    UniqueFd fd = OpenEntry(here.fd(), name);
     if (!fd.valid() && errno == ENOENT && make_) {
       const absl::Status made = here.Make(name).status();
       if (!made.ok() && !absl::IsAlreadyExists(made)) return made;
-      fd = Look(here.fd(), name);
+      fd = OpenEntry(here.fd(), name);
     }
     struct stat info;
     if (!fd.valid() || fstat(fd.get(), &info) != 0) {

@@ -67,11 +67,11 @@ class SpawnPlan {
   int Prepare(const SubprocessRequest& request) {
     const int first_free = 3 + static_cast<int>(request.inherited_fds.size());
     ::posix_spawn_file_actions_addopen(&actions_, 0, "/dev/null", O_RDONLY, 0);
-    int error = Place(request.stdout_fd, 1, first_free);
-    if (error == 0) error = Place(request.stderr_fd, 2, first_free);
+    int error = MoveDescriptor(request.stdout_fd, 1, first_free);
+    if (error == 0) error = MoveDescriptor(request.stderr_fd, 2, first_free);
     int target = 3;
     for (const int fd : request.inherited_fds) {
-      if (error == 0) error = Place(fd, target++, first_free);
+      if (error == 0) error = MoveDescriptor(fd, target++, first_free);
     }
     if (error != 0) return error;
     ::posix_spawn_file_actions_addclosefrom_np(&actions_, first_free);
@@ -88,7 +88,7 @@ class SpawnPlan {
  private:
   // The source is first copied to a number above all targets, so that no source is overwritten
   // before its turn.
-  int Place(int source, int target, int first_free) {
+  int MoveDescriptor(int source, int target, int first_free) {
     if (source < 0) {
       return ::posix_spawn_file_actions_addopen(&actions_, target, "/dev/null", O_WRONLY, 0);
     }

@@ -39,12 +39,12 @@ constexpr int kFullPauseMs = 20;
 bool IsPowerOfTwo(uint64_t number) { return (number & (number - 1)) == 0; }
 
 /// A socket address: numeric address and port.
-struct Place {
+struct NumericAddress {
   std::string number;
   int port = 0;
 };
 
-Place PlaceOf(const sockaddr_storage& address) {
+NumericAddress NumericAddressOf(const sockaddr_storage& address) {
   std::array<char, INET6_ADDRSTRLEN> text{};
   if (address.ss_family == AF_INET6) {
     const auto& v6 = reinterpret_cast<const sockaddr_in6&>(address);
@@ -65,11 +65,11 @@ void SetPort(sockaddr_storage& address, int port) {
   }
 }
 
-Place LocalPlace(int fd) {
+NumericAddress OwnAddress(int fd) {
   sockaddr_storage address{};
   socklen_t size = sizeof address;
   ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size);
-  return PlaceOf(address);
+  return NumericAddressOf(address);
 }
 
 /// The socket's inode; 0: the descriptor is not open, or not a socket.
@@ -163,13 +163,13 @@ absl::Status ConnectionAcceptor::ListenOn(const std::string& host) {
     if (!listener.ok()) {
       last = listener.status();
       LogDebug("an address is not listened on",
-               {{"address", PlaceOf(address).number}, {"why", last.message()}});
+               {{"address", NumericAddressOf(address).number}, {"why", last.message()}});
       continue;
     }
     if (listeners_.empty()) {
-      const Place place = LocalPlace(listener->get());
-      port_ = place.port;
-      number_ = place.number;
+      const NumericAddress own = OwnAddress(listener->get());
+      port_ = own.port;
+      number_ = own.number;
     }
     listeners_.push_back(*std::move(listener));
   }
@@ -228,7 +228,7 @@ bool ConnectionAcceptor::AcceptAll(int listener) {
     os::UniqueFd connection(::accept4(listener, reinterpret_cast<sockaddr*>(&peer), &size,
                                       SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (connection.valid()) {
-      Admit(listener, std::move(connection), PlaceOf(peer).port);
+      Admit(listener, std::move(connection), NumericAddressOf(peer).port);
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
       return true;
     } else if (!IsOfConnection(errno)) {

@@ -26,13 +26,13 @@ class ThreadFaultsTest : public ::testing::TestWithParam<int> {
   void SetUp() override {
     if (!WithoutThreads([] {})) GTEST_SKIP() << "this kernel does not refuse threads to a thread";
     before_ = ProcessEntries();
-    auto door = HostDoor::Open();
-    ASSERT_TRUE(door.ok());
-    door_ = std::move(*door);
+    auto acceptor = HostAcceptor::Open();
+    ASSERT_TRUE(acceptor.ok());
+    acceptor_ = std::move(*acceptor);
   }
   void TearDown() override {
     if (IsSkipped()) return;
-    door_.reset();
+    acceptor_.reset();
     ExpectProcessEntries(before_);
     // All of them can begin again.
     EnginesInThreads(kRanks, [](Engine& engine, int) { MeetAgain(engine); });
@@ -57,11 +57,11 @@ class ThreadFaultsTest : public ::testing::TestWithParam<int> {
     }
     for (std::thread& thread : threads) thread.join();
   }
-  std::unique_ptr<Members> Meet(int rank) { return MeetAtDoor(*door_, rank, kRanks); }
+  std::unique_ptr<Members> Meet(int rank) { return MeetAtAcceptor(*acceptor_, rank, kRanks); }
 
  private:
   std::vector<ptrdiff_t> before_;
-  std::unique_ptr<HostDoor> door_;
+  std::unique_ptr<HostAcceptor> acceptor_;
 };
 
 void ExpectNoThread(const std::function<void()>& body) {

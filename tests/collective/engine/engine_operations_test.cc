@@ -297,14 +297,15 @@ Status RunOperation(Engine& engine, int what, std::vector<float>& data) {
 TEST(EngineOperations, AKilledProcess) {
   constexpr int kRanks = 3, kVictim = 1;
   for (int what = 0; what < 5; ++what) {
-    auto door = HostDoor::Open();
-    ASSERT_TRUE(door.ok());
+    auto acceptor = HostAcceptor::Open();
+    ASSERT_TRUE(acceptor.ok());
     std::vector<pid_t> processes;
     for (int rank = 0; rank < kRanks; ++rank) {
       const pid_t child = fork();
       ASSERT_GE(child, 0);
       if (child == 0) {
-        auto engine = std::make_unique<Engine>(MeetAtDoor(**door, rank, kRanks), Engine::Options{});
+        auto engine =
+            std::make_unique<Engine>(MeetAtAcceptor(**acceptor, rank, kRanks), Engine::Options{});
         std::vector<float> data(600000, 1);
         Status status;
         std::thread killer;

@@ -49,10 +49,10 @@ class Promise {
   std::shared_ptr<std::promise<Told>> told_ = std::make_shared<std::promise<Told>>();
 };
 
-inline std::unique_ptr<Members> MeetAtDoor(HostDoor& door, int rank, int ranks) {
-  auto members = rank == 0
-                     ? door.Admit(ranks, kSecret, After(kPatience))
-                     : HostDoor::Enter(door.address(), rank, ranks, kSecret, After(kPatience));
+inline std::unique_ptr<Members> MeetAtAcceptor(HostAcceptor& acceptor, int rank, int ranks) {
+  auto members =
+      rank == 0 ? acceptor.Admit(ranks, kSecret, After(kPatience))
+                : HostAcceptor::Enter(acceptor.address(), rank, ranks, kSecret, After(kPatience));
   EXPECT_TRUE(members.ok()) << members.status().message();
   return members.ok() ? std::move(*members) : nullptr;
 }
@@ -60,12 +60,12 @@ inline std::unique_ptr<Members> MeetAtDoor(HostDoor& door, int rank, int ranks) 
 /// Each rank in a thread of its own.
 inline void EnginesInThreads(int ranks, const std::function<void(Engine&, int rank)>& body,
                              Engine::Options options = {}) {
-  auto door = HostDoor::Open();
-  ASSERT_TRUE(door.ok());
+  auto acceptor = HostAcceptor::Open();
+  ASSERT_TRUE(acceptor.ok());
   std::vector<std::thread> threads;
   for (int rank = 0; rank < ranks; ++rank) {
     threads.emplace_back([&, rank] {
-      auto members = MeetAtDoor(**door, rank, ranks);
+      auto members = MeetAtAcceptor(**acceptor, rank, ranks);
       ASSERT_NE(members, nullptr);
       Engine engine(std::move(members), options);
       body(engine, rank);

@@ -164,7 +164,7 @@ TEST_P(EngineSetsTest, WhatIsSaidOfThem) {
   EnginesMeet(GetParam(), 3, [](Engine& engine, int rank) {
     const SetId set = AddSet(engine, "a", {2, 1});
     EXPECT_GT(set, 0U);
-    auto place = engine.PlaceIn(set);
+    auto place = engine.MembershipIn(set);
     ASSERT_EQ(place.ok(), rank != 0);
     float count = 0;
     const Status counted = CountRanks(engine, set, &count);
@@ -180,7 +180,7 @@ TEST_P(EngineSetsTest, WhatIsSaidOfThem) {
       ASSERT_TRUE(engine.Barrier("met", met.Callback(), set).ok());
       EXPECT_TRUE(met.Get().ok());
     }
-    EXPECT_EQ(engine.PlaceIn(7).status().message(),
+    EXPECT_EQ(engine.MembershipIn(7).status().message(),
               "there is no process set 7: it was removed, or never added");
     EXPECT_EQ(AddSet(engine, "b", {1, 2}), set) << "of the same ranks";
     EXPECT_EQ(AddSet(engine, "c", {0, 1, 2}), kAllRanks);

@@ -191,18 +191,18 @@ TEST(EngineTest, WhoWaitsIsToldWhenARankLeaves) {
 }
 
 TEST(EngineTest, WhoWaitsIsToldWhenItIsShutDown) {
-  auto door = HostDoor::Open();
-  ASSERT_TRUE(door.ok());
+  auto acceptor = HostAcceptor::Open();
+  ASSERT_TRUE(acceptor.ok());
   std::vector<float> vector(10);
   Promise done;
   std::thread other([&] {
-    auto members = MeetAtDoor(**door, 1, 2);
+    auto members = MeetAtAcceptor(**acceptor, 1, 2);
     ASSERT_NE(members, nullptr);
     Engine engine(std::move(members), {});
     EXPECT_TRUE(
         engine.AllReduce(Floats("a", 10), vector.data(), vector.data(), done.Callback()).ok());
   });
-  auto members = MeetAtDoor(**door, 0, 2);
+  auto members = MeetAtAcceptor(**acceptor, 0, 2);
   ASSERT_NE(members, nullptr);
   Engine engine(std::move(members), {});
   other.join();
@@ -213,14 +213,14 @@ TEST(EngineTest, WhoWaitsIsToldWhenItIsShutDown) {
 TEST(EngineTest, AKilledProcess) {
   constexpr int kRanks = 3;
   for (int victim = 0; victim < kRanks; ++victim) {
-    auto door = HostDoor::Open();
-    ASSERT_TRUE(door.ok());
+    auto acceptor = HostAcceptor::Open();
+    ASSERT_TRUE(acceptor.ok());
     std::vector<pid_t> processes;
     for (int rank = 0; rank < kRanks; ++rank) {
       const pid_t child = fork();
       ASSERT_GE(child, 0);
       if (child == 0) {
-        auto members = MeetAtDoor(**door, rank, kRanks);
+        auto members = MeetAtAcceptor(**acceptor, rank, kRanks);
         if (members == nullptr) _exit(1);
         auto engine = std::make_unique<Engine>(std::move(members), Engine::Options{});
         std::vector<float> vector(100000, 1);
@@ -247,14 +247,14 @@ TEST(EngineTest, AKilledProcess) {
 /// Its failure is its own at first: the others have done their part, and one of them comes late.
 TEST(EngineTest, WhoWaitsInVainTellsTheOthers) {
   constexpr int kRanks = 3;
-  auto door = HostDoor::Open();
-  ASSERT_TRUE(door.ok());
+  auto acceptor = HostAcceptor::Open();
+  ASSERT_TRUE(acceptor.ok());
   std::promise<void> failed;
   const std::shared_future<void> has_failed = failed.get_future().share();
   std::vector<std::thread> threads;
   for (int rank = 0; rank < kRanks; ++rank) {
     threads.emplace_back([&, rank] {
-      auto members = MeetAtDoor(**door, rank, kRanks);
+      auto members = MeetAtAcceptor(**acceptor, rank, kRanks);
       ASSERT_NE(members, nullptr);
       Engine::Options options;
       if (rank == 1) options.patience = std::chrono::seconds(1);

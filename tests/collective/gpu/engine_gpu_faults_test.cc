@@ -25,13 +25,13 @@ class GpuEngineFaultsTest : public GpuEngineTest {
   /// Each rank has its own options.
   void EnginesWith(const std::vector<Engine::Options>& options,
                    const std::function<void(Engine&, int rank)>& body) {
-    auto door = HostDoor::Open();
-    ASSERT_TRUE(door.ok());
+    auto acceptor = HostAcceptor::Open();
+    ASSERT_TRUE(acceptor.ok());
     const auto ranks = static_cast<int>(options.size());
     std::vector<std::thread> threads;
     for (int rank = 0; rank < ranks; ++rank) {
       threads.emplace_back([&, rank] {
-        Engine engine(MeetAtDoor(**door, rank, ranks), options[static_cast<size_t>(rank)]);
+        Engine engine(MeetAtAcceptor(**acceptor, rank, ranks), options[static_cast<size_t>(rank)]);
         body(engine, rank);
       });
     }
@@ -308,20 +308,20 @@ TEST_F(GpuEngineFaultsTest, AnEventThatDoesNotFire) {
 #if !defined(__SANITIZE_THREAD__)  // which follows no child that has threads
 /// A process, whose connections end with it while all others wait for it in NCCL.
 TEST_F(GpuEngineFaultsTest, AKilledRank) {
-  auto door = HostDoor::Open();
-  ASSERT_TRUE(door.ok());
+  auto acceptor = HostAcceptor::Open();
+  ASSERT_TRUE(acceptor.ok());
   const pid_t child = fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
     // NCCL's fake does not know these processes, so no rank comes to the meeting, as if it were
     // slow.
-    Engine engine(MeetAtDoor(**door, 1, 2), Options());
+    Engine engine(MeetAtAcceptor(**acceptor, 1, 2), Options());
     float value = 1;
     (void)Sum(engine, 1, "g", &value);
     _exit(1);
   }
   {
-    Engine engine(MeetAtDoor(**door, 0, 2), Options());
+    Engine engine(MeetAtAcceptor(**acceptor, 0, 2), Options());
     float value = 1;
     std::thread killer([&] {
       EXPECT_TRUE(Eventually([&] { return fake().communicators != 0; }));

@@ -40,15 +40,15 @@ class GpuProcessesTest : public GpuEngineTest {
   /// Each rank in a process of its own; at the end of `body` nothing of it may be left there.
   void Fork(const std::function<void(Engine&, int rank)>& body) {
     processes_.clear();
-    auto door = HostDoor::Open();
-    ASSERT_TRUE(door.ok());
+    auto acceptor = HostAcceptor::Open();
+    ASSERT_TRUE(acceptor.ok());
     for (int rank = 0; rank < kRanks; ++rank) {
       processes_.push_back(fork());
       ASSERT_GE(processes_.back(), 0);
       if (processes_.back() != 0) continue;
       const auto before = ProcessEntries();
       {
-        Engine engine(MeetAtDoor(**door, rank, kRanks), Options());
+        Engine engine(MeetAtAcceptor(**acceptor, rank, kRanks), Options());
         body(engine, rank);
       }
       ExpectProcessEntries(before);

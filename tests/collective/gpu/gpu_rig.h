@@ -93,8 +93,8 @@ class GpuTest : public ::testing::Test {
   }
 
   /// Rank n of the group is rank 10 + n of the job.
-  static Communicator::Place Place(int rank, int ranks, const std::string& id) {
-    Communicator::Place place{.position = rank, .unique_id = id};
+  static Communicator::Membership Place(int rank, int ranks, const std::string& id) {
+    Communicator::Membership place{.position = rank, .unique_id = id};
     for (int n = 0; n < ranks; ++n) place.ranks.push_back(10 + n);
     return place;
   }

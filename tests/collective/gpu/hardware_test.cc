@@ -112,7 +112,7 @@ class HardwareTest : public GpuTest, public ::testing::WithParamInterface<bool> 
 TEST_P(HardwareTest, SaysWhatThereIs) {
   auto device = Device::Open(driver_, 0);
   ASSERT_TRUE(device.ok()) << device.status().message();
-  std::cout << Describe(LookAtTransport(*nccl_, **device, "/sys")) << "\n";
+  std::cout << Describe(DetectTransport(*nccl_, **device, "/sys")) << "\n";
 }
 
 TEST_P(HardwareTest, AllReduce) {

@@ -20,7 +20,7 @@ class TransportTest : public GpuTest {
   ~TransportTest() override { fs::remove_all(sys_); }
 
   std::string Say(int ordinal) {
-    return Describe(LookAtTransport(*Nccl(), *OpenDevice(ordinal), sys_.string()));
+    return Describe(DetectTransport(*Nccl(), *OpenDevice(ordinal), sys_.string()));
   }
 
   fs::path sys_;

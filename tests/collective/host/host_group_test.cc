@@ -226,8 +226,8 @@ TEST(HostGroupFailure, BuffersOfAKilledProcessGo) {
 TEST(HostGroupFailure, WhatAnEndedProcessHasDoneLastStaysWhileAnyGoesOn) {
   const std::vector<unsigned char> sent(2 * kPieceBytes, 7);
   const auto memory = MemoryFor(3);
-  int door[2];
-  ASSERT_EQ(pipe(door), 0);
+  int acceptor[2];
+  ASSERT_EQ(pipe(acceptor), 0);
   std::vector<pid_t> children;
   for (const int rank : {0, 1}) {
     children.push_back(fork());
@@ -239,7 +239,7 @@ TEST(HostGroupFailure, WhatAnEndedProcessHasDoneLastStaysWhileAnyGoesOn) {
     std::vector<unsigned char> data = sent;
     if (rank == 1)
       done = done && (*part)->Broadcast(data.data(), data.size(), 0, After(kPatience)).ok();
-    if (rank == 0) done = done && read(door[0], data.data(), 1) == 1;  // until rank 1 has ended
+    if (rank == 0) done = done && read(acceptor[0], data.data(), 1) == 1;  // until rank 1 has ended
     group->Leave();
     if (part.ok()) part->reset();
     group.reset();
@@ -255,13 +255,13 @@ TEST(HostGroupFailure, WhatAnEndedProcessHasDoneLastStaysWhileAnyGoesOn) {
   auto part = group->Subgroup({1, 2}, After(kPatience));
   ASSERT_TRUE(part.ok()) << part.status().message();
   end_of(1);
-  ASSERT_EQ(write(door[1], "x", 1), 1);
+  ASSERT_EQ(write(acceptor[1], "x", 1), 1);
   end_of(0);
   std::vector<unsigned char> received(sent.size());
   const Status done = (*part)->Broadcast(received.data(), received.size(), 0, After(kPatience));
   EXPECT_TRUE(done.ok()) << done.message();
   EXPECT_EQ(received, sent);
-  for (const int end : door) close(end);
+  for (const int end : acceptor) close(end);
 }
 
 TEST(HostGroupJoin, MemoryOfFewerRanksIsRefused) {

@@ -1,4 +1,4 @@
-// Ranks that meet at a door, as threads and as processes, and strangers.
+// Ranks that meet at an acceptor, as threads and as processes, and strangers.
 #include "collective/host/host_members.h"
 
 #include <gtest/gtest.h>
@@ -24,21 +24,21 @@ constexpr char kSecret[] = "the job's token";
 class HostMembersTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    auto door = HostDoor::Open();
-    ASSERT_TRUE(door.ok()) << door.status().message();
-    door_ = std::move(*door);
+    auto acceptor = HostAcceptor::Open();
+    ASSERT_TRUE(acceptor.ok()) << acceptor.status().message();
+    acceptor_ = std::move(*acceptor);
   }
   Result<std::unique_ptr<LinkMembers>> Enter(int rank, int ranks,
                                              const std::string& secret = kSecret) {
-    return HostDoor::Enter(door_->address(), rank, ranks, secret, After(kPatience));
+    return HostAcceptor::Enter(acceptor_->address(), rank, ranks, secret, After(kPatience));
   }
   /// A connection that says what no rank says.
   int Connect(const std::string& words) {
     const int stranger = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_un name{};
     name.sun_family = AF_UNIX;
-    std::memcpy(&name.sun_path[1], door_->address().data(), door_->address().size());
-    const auto length = offsetof(sockaddr_un, sun_path) + 1 + door_->address().size();
+    std::memcpy(&name.sun_path[1], acceptor_->address().data(), acceptor_->address().size());
+    const auto length = offsetof(sockaddr_un, sun_path) + 1 + acceptor_->address().size();
     EXPECT_EQ(connect(stranger, reinterpret_cast<sockaddr*>(&name), static_cast<socklen_t>(length)),
               0);
     EXPECT_EQ(send(stranger, words.data(), words.size(), 0), static_cast<ssize_t>(words.size()));
@@ -47,23 +47,23 @@ class HostMembersTest : public ::testing::Test {
 
   /// The message with which a rank enters, for Connect().
   static std::string EntranceOf(int rank, int ranks) {
-    const int door = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const int acceptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_un name{};
     name.sun_family = AF_UNIX;  // the kernel chooses a name
     socklen_t length = sizeof(name);
-    EXPECT_EQ(bind(door, reinterpret_cast<sockaddr*>(&name), sizeof(sa_family_t)), 0);
-    EXPECT_EQ(listen(door, 1), 0);
-    EXPECT_EQ(getsockname(door, reinterpret_cast<sockaddr*>(&name), &length), 0);
+    EXPECT_EQ(bind(acceptor, reinterpret_cast<sockaddr*>(&name), sizeof(sa_family_t)), 0);
+    EXPECT_EQ(listen(acceptor, 1), 0);
+    EXPECT_EQ(getsockname(acceptor, reinterpret_cast<sockaddr*>(&name), &length), 0);
     const std::string address(&name.sun_path[1], length - offsetof(sockaddr_un, sun_path) - 1);
     auto entered = std::async(std::launch::async, [&] {
-      return HostDoor::Enter(address, rank, ranks, kSecret, After(kPatience)).ok();
+      return HostAcceptor::Enter(address, rank, ranks, kSecret, After(kPatience)).ok();
     });
-    const int guest = accept4(door, nullptr, nullptr, SOCK_CLOEXEC);
+    const int guest = accept4(acceptor, nullptr, nullptr, SOCK_CLOEXEC);
     std::string words(1024, 0);
     const ssize_t size = recv(guest, words.data(), words.size(), 0);
     EXPECT_GT(size, 0);
     close(guest);
-    close(door);
+    close(acceptor);
     EXPECT_FALSE(entered.get());
     return words.substr(0, static_cast<size_t>(std::max<ssize_t>(size, 0)));
   }
@@ -75,7 +75,7 @@ class HostMembersTest : public ::testing::Test {
     return all;
   }
 
-  std::unique_ptr<HostDoor> door_;
+  std::unique_ptr<HostAcceptor> acceptor_;
 };
 
 /// The sum of all ranks' ones, or the error.
@@ -97,7 +97,7 @@ TEST_F(HostMembersTest, AllMeet) {
       EXPECT_TRUE(CountRanks(**members, kRanks).ok());
     });
   }
-  auto members = door_->Admit(kRanks, kSecret, After(kPatience));
+  auto members = acceptor_->Admit(kRanks, kSecret, After(kPatience));
   ASSERT_TRUE(members.ok()) << members.status().message();
   const Status done = CountRanks(**members, kRanks);
   EXPECT_TRUE(done.ok()) << done.message();
@@ -111,7 +111,7 @@ TEST_F(HostMembersTest, MessagesThatComeBeforeAnybodyListensWait) {
     (*members)->Send(0, "hello");
     EXPECT_TRUE(CountRanks(**members, 2).ok());
   });
-  auto members = door_->Admit(2, kSecret, After(kPatience));
+  auto members = acceptor_->Admit(2, kSecret, After(kPatience));
   ASSERT_TRUE(members.ok()) << members.status().message();
   EXPECT_TRUE(CountRanks(**members, 2).ok());
   other.join();
@@ -127,14 +127,14 @@ TEST_F(HostMembersTest, MessagesThatComeBeforeAnybodyListensWait) {
 }
 
 TEST_F(HostMembersTest, OneRankMeetsNobody) {
-  auto members = door_->Admit(1, kSecret, After(kPatience));
+  auto members = acceptor_->Admit(1, kSecret, After(kPatience));
   ASSERT_TRUE(members.ok()) << members.status().message();
   EXPECT_TRUE(CountRanks(**members, 1).ok());
 }
 
 TEST_F(HostMembersTest, WhoIsMissingIsNamed) {
   auto other = std::async(std::launch::async, [this] { return Enter(2, 3).status(); });
-  auto members = door_->Admit(3, kSecret, After(seconds(3)));
+  auto members = acceptor_->Admit(3, kSecret, After(seconds(3)));
   ASSERT_FALSE(members.ok());
   for (const Status& status : {members.status(), other.get()}) {
     EXPECT_EQ(status.code(), Code::kDeadlineExceeded);
@@ -147,9 +147,9 @@ TEST_F(HostMembersTest, WhoIsMissingIsNamedToTheLeastPatient) {
   const std::string patient = EntranceOf(3, 4);
   const int connection = Connect(patient);
   auto hasty = std::async(std::launch::async, [this] {
-    return HostDoor::Enter(door_->address(), 1, 4, kSecret, After(seconds(1))).status();
+    return HostAcceptor::Enter(acceptor_->address(), 1, 4, kSecret, After(seconds(1))).status();
   });
-  const Status first = door_->Admit(4, kSecret, After(kPatience)).status();
+  const Status first = acceptor_->Admit(4, kSecret, After(kPatience)).status();
   const std::string said = "rank 2 of this host has not come";
   for (const Status& status : {first, hasty.get()}) {
     EXPECT_EQ(status.code(), Code::kDeadlineExceeded);
@@ -160,8 +160,8 @@ TEST_F(HostMembersTest, WhoIsMissingIsNamedToTheLeastPatient) {
 }
 
 TEST_F(HostMembersTest, NobodyGoesOnBeforeAllAreThere) {
-  auto first =
-      std::async(std::launch::async, [this] { return door_->Admit(3, kSecret, After(kPatience)); });
+  auto first = std::async(std::launch::async,
+                          [this] { return acceptor_->Admit(3, kSecret, After(kPatience)); });
   auto second = std::async(std::launch::async, [this] { return Enter(1, 3); });
   EXPECT_EQ(second.wait_for(std::chrono::milliseconds(200)), std::future_status::timeout);
   EXPECT_EQ(first.wait_for(seconds(0)), std::future_status::timeout);
@@ -175,7 +175,7 @@ TEST_F(HostMembersTest, ARankThatEndsWhileOthersAreWaitedForIsTold) {
   const std::string one = EntranceOf(1, 4);
   const int other = Connect(EntranceOf(3, 4));
   close(Connect(one));
-  const Status first = door_->Admit(4, kSecret, After(kPatience)).status();
+  const Status first = acceptor_->Admit(4, kSecret, After(kPatience)).status();
   const std::string said = "rank 1 of this host has ended before all were there";
   EXPECT_EQ(first.code(), Code::kAborted);
   EXPECT_EQ(first.message(), said);
@@ -196,7 +196,7 @@ TEST_F(HostMembersTest, StrangersAreSentAwayAndDoNotKeepOthersOut) {
     ASSERT_TRUE(members.ok()) << members.status().message();
     EXPECT_TRUE(CountRanks(**members, 2).ok());
   });
-  auto members = door_->Admit(2, kSecret, After(kPatience));
+  auto members = acceptor_->Admit(2, kSecret, After(kPatience));
   ASSERT_TRUE(members.ok()) << members.status().message();
   EXPECT_TRUE(CountRanks(**members, 2).ok());
   others.join();
@@ -204,9 +204,9 @@ TEST_F(HostMembersTest, StrangersAreSentAwayAndDoNotKeepOthersOut) {
 }
 
 TEST_F(HostMembersTest, NobodyIsBehindAnAddress) {
-  const std::string address = door_->address();
-  door_.reset();
-  auto refused = HostDoor::Enter(address, 1, 2, kSecret, After(kPatience));
+  const std::string address = acceptor_->address();
+  acceptor_.reset();
+  auto refused = HostAcceptor::Enter(address, 1, 2, kSecret, After(kPatience));
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.status().code(), Code::kAborted);
   EXPECT_EQ(refused.status().message(), "rank 0 of this host is not there: Connection refused");
@@ -220,7 +220,7 @@ TEST_F(HostMembersTest, ARankThatLeavesLateDoesNotDisturb) {
       ASSERT_TRUE(members.ok());
       EXPECT_TRUE(CountRanks(**members, 2).ok());
     });
-    auto members = door_->Admit(2, kSecret, After(kPatience));
+    auto members = acceptor_->Admit(2, kSecret, After(kPatience));
     ASSERT_TRUE(members.ok());
     const Status done = CountRanks(**members, 2);
     EXPECT_TRUE(done.ok()) << done.message();
@@ -243,7 +243,7 @@ TEST_F(HostMembersTest, AKilledProcessIsNoticedByAll) {
       ASSERT_GE(child, 0);
       if (child == 0) {
         auto members =
-            rank == 0 ? door_->Admit(kRanks, kSecret, After(kPatience)) : Enter(rank, kRanks);
+            rank == 0 ? acceptor_->Admit(kRanks, kSecret, After(kPatience)) : Enter(rank, kRanks);
         if (!members.ok() || !CountRanks(**members, kRanks).ok()) _exit(1);
         if (write(ready[1], "r", 1) != 1) _exit(1);
         if (rank == victim) pause();

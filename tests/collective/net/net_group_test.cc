@@ -216,9 +216,9 @@ TEST(NetGroupFailure, ARankThatLeavesDoesNotDisturbWhoFetches) {
 
 /// A rank whose connections close without a word has ended.
 TEST(NetGroupFailure, ARankWithoutAWord) {
-  NetDoors doors(2);
-  auto other = std::async(std::launch::async, [&] { (void)doors.Mesh(1); });
-  const auto mesh = doors.Mesh(0);
+  NetAcceptors acceptors(2);
+  auto other = std::async(std::launch::async, [&] { (void)acceptors.Mesh(1); });
+  const auto mesh = acceptors.Mesh(0);
   NetGroup group = GroupOfAll(mesh);
   const Status ended = CountRanks(group);
   EXPECT_EQ(ended.code(), Code::kAborted);
@@ -230,13 +230,13 @@ TEST(NetGroupFailure, AKilledProcess) {
   constexpr int kRanks = 3;
   constexpr size_t kBytes = size_t{8} << 20;
   for (int victim = 0; victim < kRanks; ++victim) {
-    NetDoors doors(kRanks);
+    NetAcceptors acceptors(kRanks);
     std::vector<pid_t> processes;
     for (int rank = 0; rank < kRanks; ++rank) {
       const pid_t child = fork();
       ASSERT_GE(child, 0);
       if (child == 0) {
-        const auto mesh = doors.Mesh(rank);
+        const auto mesh = acceptors.Mesh(rank);
         if (mesh == nullptr) _exit(1);
         NetGroup group = GroupOfAll(mesh);
         Bytes vector(kBytes, 1);

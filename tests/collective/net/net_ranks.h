@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "collective/net/net_door.h"
+#include "collective/net/net_acceptor.h"
 #include "collective/net/net_group.h"
 #include "collective/net/net_mesh.h"
 
@@ -19,30 +19,30 @@ namespace tony::collective {
 
 inline constexpr char kNetSecret[] = "the job's token";
 
-/// A door of each rank, which all know of each other.
-class NetDoors {
+/// An acceptor of each rank, which all know of each other.
+class NetAcceptors {
  public:
-  explicit NetDoors(int ranks, int streams = 2, bool wire_mac = false) {
+  explicit NetAcceptors(int ranks, int streams = 2, bool wire_mac = false) {
     table_.wire_mac = wire_mac;
     table_.secret = kNetSecret;
     table_.run = "run";
     table_.streams = streams;
     for (int rank = 0; rank < ranks; ++rank) {
-      auto door = NetDoor::Open("127.0.0.1", true);
-      EXPECT_TRUE(door.ok()) << door.status().message();
-      doors_.push_back(std::move(*door));
-      table_.addresses.push_back(doors_.back()->address());
+      auto acceptor = NetAcceptor::Open("127.0.0.1", true);
+      EXPECT_TRUE(acceptor.ok()) << acceptor.status().message();
+      acceptors_.push_back(std::move(*acceptor));
+      table_.addresses.push_back(acceptors_.back()->address());
     }
   }
 
-  NetDoor& door(int rank) { return *doors_[static_cast<size_t>(rank)]; }
+  NetAcceptor& acceptor(int rank) { return *acceptors_[static_cast<size_t>(rank)]; }
   NetTable TableOf(int rank) const {
     NetTable table = table_;
     table.rank = rank;
     return table;
   }
   Result<NetConnections> Connect(int rank, Deadline deadline = After(std::chrono::seconds(60))) {
-    return door(rank).Meet(TableOf(rank), deadline);
+    return acceptor(rank).Meet(TableOf(rank), deadline);
   }
   std::shared_ptr<NetMesh> Mesh(int rank) {
     auto connections = Connect(rank);
@@ -54,7 +54,7 @@ class NetDoors {
   }
 
  private:
-  std::vector<std::unique_ptr<NetDoor>> doors_;
+  std::vector<std::unique_ptr<NetAcceptor>> acceptors_;
   NetTable table_;
 };
 
@@ -67,13 +67,13 @@ inline NetGroup GroupOfAll(std::shared_ptr<NetMesh> mesh, SwitchPoints points = 
 /// Each rank in a thread of its own. No mesh goes before all are done.
 inline void InMesh(int ranks, const std::function<void(std::shared_ptr<NetMesh>)>& body,
                    int streams = 2, bool wire_mac = false) {
-  NetDoors doors(ranks, streams, wire_mac);
+  NetAcceptors acceptors(ranks, streams, wire_mac);
   std::vector<std::shared_ptr<NetMesh>> meshes(static_cast<size_t>(ranks));
   std::vector<std::thread> threads;
   for (int rank = 0; rank < ranks; ++rank) {
     threads.emplace_back([&, rank] {
       auto& mesh = meshes[static_cast<size_t>(rank)];
-      mesh = doors.Mesh(rank);
+      mesh = acceptors.Mesh(rank);
       if (mesh != nullptr) body(mesh);
     });
   }

@@ -22,9 +22,10 @@ class AutotuneTest : public ::testing::Test {
  protected:
   void Begin(Autotune::Options options = kShort, const Tunable& what = {}) {
     settings_ = {.fusion_bytes = 128 * kMebibyte};
-    autotune_.emplace(settings_, ParametersOf(what, std::nullopt), options,
-                      Autotune::Ports{.log = [this](const auto& line) { lines_.push_back(line); },
-                                      .say = [this](const auto& text) { said_.push_back(text); }});
+    autotune_.emplace(
+        settings_, ParametersOf(what, std::nullopt), options,
+        Autotune::Callbacks{.log = [this](const auto& line) { lines_.push_back(line); },
+                            .say = [this](const auto& text) { said_.push_back(text); }});
   }
   /// 20 ms of computing, and less communication the nearer the settings are to the best ones.
   void Step() {
@@ -139,9 +140,10 @@ TEST_F(AutotuneTest, SwitchPointsHaveColumns) {
   Group::Ways ways;
   ways.tunable = {&SwitchPoints::whole_bytes};
   settings_ = {.fusion_bytes = kMebibyte, .window_us = 1000, .points = ways.points};
-  autotune_.emplace(settings_, ParametersOf({.fusion = false, .window = false}, ways), kShort,
-                    Autotune::Ports{.log = [this](const auto& line) { lines_.push_back(line); },
-                                    .say = [this](const auto& text) { said_.push_back(text); }});
+  autotune_.emplace(
+      settings_, ParametersOf({.fusion = false, .window = false}, ways), kShort,
+      Autotune::Callbacks{.log = [this](const auto& line) { lines_.push_back(line); },
+                          .say = [this](const auto& text) { said_.push_back(text); }});
   for (int step = 0; !autotune_->done() && step < 10000; ++step) Step();
   EXPECT_EQ(lines_[0],
             "cycle_time_ms,tensor_fusion_threshold,whole_bytes,rails_bytes,window_bytes,"

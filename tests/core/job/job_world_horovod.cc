@@ -24,7 +24,7 @@ void JobWorld::CarryOutRounds(const std::string& id, Executor& executor,
       RendezvousPlan& plan = executor.plan.emplace();
       plan.port = 1000;
       plan.round = begin->round;
-      for (const ElasticPlace& place : begin->places) {
+      for (const ElasticAssignment& place : begin->places) {
         plan.slots.push_back(place.slot);
         plan.members.push_back(place.member);
       }
@@ -40,8 +40,8 @@ void JobWorld::CarryOutRounds(const std::string& id, Executor& executor,
 
 void JobWorld::AskForPlaces(const std::string& id, Executor& executor) {
   if (!executor.rounds || !executor.running) return;
-  const std::vector<ElasticPlace> places = executor.rounds->places();
-  for (const ElasticPlace& place : places) {
+  const std::vector<ElasticAssignment> places = executor.rounds->places();
+  for (const ElasticAssignment& place : places) {
     if (dice_.OneIn(3)) continue;
     CarryOutRounds(id, executor,
                    executor.rounds->OnAsked(place.slot.host, place.slot.local_rank, clock_.Now()));

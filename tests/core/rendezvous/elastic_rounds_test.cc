@@ -47,7 +47,7 @@ class ElasticRoundsTest : public ::testing::Test {
       if (const auto* begin = std::get_if<elastic::Begin>(&effect)) {
         absl::StrAppend(&done_, "round ", begin->round, ":");
         for (size_t rank = 0; rank < begin->places.size(); ++rank) {
-          const ElasticPlace& place = begin->places[rank];
+          const ElasticAssignment& place = begin->places[rank];
           EXPECT_EQ(place.slot.rank, static_cast<int>(rank));
           EXPECT_EQ(place.slot.size, static_cast<int>(begin->places.size()));
           EXPECT_EQ(place.slot.host, place.member.substr(0, 1));

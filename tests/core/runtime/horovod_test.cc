@@ -11,16 +11,16 @@ const ClusterSpec kCluster{{EndpointAt("worker", 0, "a", 1), EndpointAt("worker"
 
 TaskContext Worker() {
   TaskContext context = ContextFor(Framework::kHorovod, "worker", 1, kCluster);
-  context.horovod = HorovodPlace{.slot = {.host = "b",
-                                          .rank = 1,
-                                          .size = 2,
-                                          .local_rank = 0,
-                                          .local_size = 1,
-                                          .cross_rank = 1,
-                                          .cross_size = 2},
-                                 .address = "127.0.0.1",
-                                 .port = 4711,
-                                 .interfaces = "eth1,eth0"};
+  context.horovod = HorovodSlot{.slot = {.host = "b",
+                                         .rank = 1,
+                                         .size = 2,
+                                         .local_rank = 0,
+                                         .local_size = 1,
+                                         .cross_rank = 1,
+                                         .cross_size = 2},
+                                .address = "127.0.0.1",
+                                .port = 4711,
+                                .interfaces = "eth1,eth0"};
   return context;
 }
 

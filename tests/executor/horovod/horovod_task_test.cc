@@ -95,10 +95,10 @@ class HorovodTaskTest : public ::testing::Test {
     return ready_->ok() ? **ready_ : HorovodStart{};
   }
   /// Where worker `index` is.
-  core::HorovodPlace PlaceOf(int index, const core::ClusterSpec& spec,
-                             const core::RendezvousPlan& plan) {
+  core::HorovodSlot PlaceOf(int index, const core::ClusterSpec& spec,
+                            const core::RendezvousPlan& plan) {
     Prepare(AssignmentOf({"worker", index}), spec, plan);
-    return Ready().place.value_or(core::HorovodPlace{});
+    return Ready().place.value_or(core::HorovodSlot{});
   }
 
   void Write(const std::string& name, const std::string& text) {
@@ -188,7 +188,7 @@ TEST_F(HorovodTaskTest, AUsersOwnDriverIsReachedByItsHostsName) {
   ASSERT_TRUE(AwaitSaid(1));
   const core::RendezvousPlan plan = rpc::FromProto(said_[0].ranks_planned().plan());
   EXPECT_FALSE(plan.loopback);
-  const core::HorovodPlace place =
+  const core::HorovodSlot place =
       PlaceOf(1, TwoMachines("localhost"), PlanFor(TwoMachines("localhost"), false));
   EXPECT_EQ(place.address, kHere);
   EXPECT_EQ(place.port, 4711);
@@ -285,7 +285,7 @@ TEST_F(HorovodTaskTest, MembersAreForADriverThatRuns) {
 }
 
 TEST_F(HorovodTaskTest, OnTheDriversMachineItIsTheDriverThatIsAsked) {
-  const core::HorovodPlace place = PlaceOf(0, TwoMachines(), PlanFor(TwoMachines()));
+  const core::HorovodSlot place = PlaceOf(0, TwoMachines(), PlanFor(TwoMachines()));
   EXPECT_EQ(place.slot.rank, 0);
   EXPECT_EQ(place.address, kHere);
   EXPECT_EQ(place.port, 4711);
@@ -294,7 +294,7 @@ TEST_F(HorovodTaskTest, OnTheDriversMachineItIsTheDriverThatIsAsked) {
 }
 
 TEST_F(HorovodTaskTest, OnAnotherMachineAReplicaAnswers) {
-  const core::HorovodPlace place = PlaceOf(1, TwoMachines(), PlanFor(TwoMachines()));
+  const core::HorovodSlot place = PlaceOf(1, TwoMachines(), PlanFor(TwoMachines()));
   EXPECT_EQ(place.slot.rank, 1);
   EXPECT_EQ(place.address, kHere);
   EXPECT_NE(place.port, 4711);
@@ -362,7 +362,7 @@ TEST_F(HorovodTaskTest, WhoWasStoppedOrReplacedWhileTheRouteIsAskedForHearsNothi
 
 TEST_F(HorovodTaskTest, AReplacedProcessHasNoReplicaAnyMore) {
   const int port = PlaceOf(1, TwoMachines(), PlanFor(TwoMachines())).port;
-  const core::HorovodPlace next = PlaceOf(1, TwoMachines(), PlanFor(TwoMachines()));
+  const core::HorovodSlot next = PlaceOf(1, TwoMachines(), PlanFor(TwoMachines()));
   EXPECT_TRUE(Answers(next.port));
   EXPECT_TRUE(next.port == port || !Answers(port));
 }

@@ -18,7 +18,7 @@ class AddressSourceTest : public ::testing::Test {
  protected:
   absl::StatusOr<std::string> Ask(AddressSource& source) {
     std::optional<absl::StatusOr<std::string>> answer;
-    source.Look([&](const absl::StatusOr<std::string>& address) {
+    source.LookUp([&](const absl::StatusOr<std::string>& address) {
       answer = address;
       driver_.Changed();
     });
@@ -62,7 +62,7 @@ TEST_F(AddressSourceTest, WhatACommandCannotSayIsNoEnd) {
 TEST_F(AddressSourceTest, WhoIsGoneIsNotAnswered) {
   {
     AddressCommand command({"/bin/sh", "-c", "echo node7:4711"}, driver_.loop());
-    command.Look([](const absl::StatusOr<std::string>&) { ADD_FAILURE() << "it was answered"; });
+    command.LookUp([](const absl::StatusOr<std::string>&) { ADD_FAILURE() << "it was answered"; });
   }
   driver_.loop().Post([this] { driver_.loop().Stop(); });
   driver_.loop().Run();

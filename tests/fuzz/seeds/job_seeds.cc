@@ -75,7 +75,7 @@ void AddReplicas(Seeds& seeds) {
   const std::string requests =
       rpc::ToFrame(core::ChangeRequest{7, core::PutValue{"global", "0", value}}) +
       rpc::SignOfLife() + rpc::ToFrame(core::ChangeRequest{8, core::RemoveValue{"global", "0"}}) +
-      rpc::ToFrame(core::AskedFor{core::kPlaceScope, "host:0"});
+      rpc::ToFrame(core::AskedFor{core::kRankScope, "host:0"});
   seeds.push_back({"replica_frames", "requests", '\4' + requests});
   std::string messages;
   const core::BeginRound begin{core::PlanSlots({{"host", 2}}, 2).value()};

@@ -26,24 +26,24 @@ void WriteFile(const std::string& path, const std::string& text) {
   ASSERT_TRUE((std::ofstream(path) << text).good());
 }
 
-TEST(CgroupPlacesTest, FindsBothVersionsSideBySide) {
+TEST(CgroupFoldersTest, FindsBothVersionsSideBySide) {
   const TemporaryFolder root;
   WriteFile(root.path() + "/unified/cgroup.procs", "");
   WriteFile(root.path() + "/unified/a/b/cgroup.procs", "");
   WriteFile(root.path() + "/memory/cgroup.procs", "");
-  const CgroupPlaces places =
-      FindCgroupPlaces("4:cpu,memory:/not/visible\n3:freezer:/\n0::/a/b\n", root.path());
+  const CgroupFolders places =
+      FindCgroupFolders("4:cpu,memory:/not/visible\n3:freezer:/\n0::/a/b\n", root.path());
   EXPECT_EQ(places.unified, root.path() + "/unified/a/b");
   EXPECT_EQ(places.memory, root.path() + "/memory");
   EXPECT_EQ(places.freezer, "");
 }
 
-TEST(CgroupPlacesTest, FindsVersionTwoAlone) {
+TEST(CgroupFoldersTest, FindsVersionTwoAlone) {
   const TemporaryFolder root;
   WriteFile(root.path() + "/cgroup.procs", "");
-  EXPECT_EQ(FindCgroupPlaces("0::/\n", root.path()).unified, root.path());
-  EXPECT_EQ(FindCgroupPlaces("0::/seen/from/outside\n", root.path()).unified, root.path());
-  EXPECT_EQ(FindCgroupPlaces("nonsense\n::\n", root.path()).unified, "");
+  EXPECT_EQ(FindCgroupFolders("0::/\n", root.path()).unified, root.path());
+  EXPECT_EQ(FindCgroupFolders("0::/seen/from/outside\n", root.path()).unified, root.path());
+  EXPECT_EQ(FindCgroupFolders("nonsense\n::\n", root.path()).unified, "");
 }
 
 TEST(CgroupNameTest, IsAFileName) {
@@ -77,10 +77,10 @@ TEST(CgroupMemoryTest, AGroupWithoutTheControllerLimitsNothing) {
 }
 
 /// For each kind of hierarchy: a group below the test's own one. Not thread safe.
-class CgroupFolderTest : public testing::TestWithParam<std::string CgroupPlaces::*> {
+class CgroupFolderTest : public testing::TestWithParam<std::string CgroupFolders::*> {
  protected:
   void SetUp() override {
-    const std::string place = OwnCgroupPlaces().*GetParam();
+    const std::string place = OwnCgroupFolders().*GetParam();
     if (place.empty()) GTEST_SKIP() << "no such hierarchy is mounted here";
     group_ = CgroupFolder(absl::StrCat(place, "/tony-folder_test_", ::getpid()));
     if (const absl::Status created = group_.Create(); !created.ok()) {
@@ -119,7 +119,7 @@ TEST_P(CgroupFolderTest, EndsWhatForksInItAndBelow) {
 }
 
 TEST_P(CgroupFolderTest, OnlyGroupsOfDeadOwnersAreAbandoned) {
-  const std::string place = OwnCgroupPlaces().*GetParam();
+  const std::string place = OwnCgroupFolders().*GetParam();
   const pid_t dead = ForkChild([] {});
   ::waitpid(dead, nullptr, 0);
   const CgroupFolder abandoned(place + "/" + CgroupNameOf("abandoned", dead));
@@ -134,8 +134,8 @@ TEST_P(CgroupFolderTest, OnlyGroupsOfDeadOwnersAreAbandoned) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Hierarchies, CgroupFolderTest,
-                         testing::Values(&CgroupPlaces::unified, &CgroupPlaces::freezer,
-                                         &CgroupPlaces::memory));
+                         testing::Values(&CgroupFolders::unified, &CgroupFolders::freezer,
+                                         &CgroupFolders::memory));
 
 }  // namespace
 }  // namespace tony::os

@@ -105,7 +105,7 @@ TEST_F(MemoryLimitTest, TheKernelsKillIsToldWithThePeak) {
 }
 
 TEST_F(MemoryLimitTest, AKilledChildIsToldAndTheNextRunStartsAnew) {
-  if (!OwnCgroupPlaces().memory.empty()) {  // version 2 ends the whole group
+  if (!OwnCgroupFolders().memory.empty()) {  // version 2 ends the whole group
     const KeeperExited exited = Run(absl::StrCat(kGreedy, "; exit 3"));
     EXPECT_EQ(exited.status.code, 3);
     EXPECT_GE(exited.memory.kills, 1);
@@ -121,7 +121,7 @@ TEST_F(MemoryLimitTest, NeitherTheOwnerNorTheKeeperIsChosen) {
   EXPECT_GE(Run(absl::StrCat(kGreedy, "; cat /proc/self/oom_score_adj")).memory.kills, 1);
   EXPECT_EQ(output_.ReadLine().value_or("") + "\n", ReadProcFile("/proc/self/oom_score_adj"));
   EXPECT_TRUE(IsAlive(keeper_->pid()));
-  const CgroupPlaces places = OwnCgroupPlaces();
+  const CgroupFolders places = OwnCgroupFolders();
   EXPECT_THAT(places.unified + places.memory, testing::Not(HasSubstr("tony-memory_limit")));
 }
 

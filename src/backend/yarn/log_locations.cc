@@ -1,5 +1,5 @@
 // YARN's rules for log folders: one pair of root and suffix per file format, then the common ones.
-#include "backend/yarn/log_places.h"
+#include "backend/yarn/log_locations.h"
 
 #include <algorithm>
 
@@ -27,30 +27,33 @@ absl::StatusOr<std::string> TextOr(const hadoop::Configuration& configuration,
   return text.empty() ? fallback : text;
 }
 
-absl::StatusOr<LogPlace> PlaceAt(const hadoop::Configuration& configuration,
-                                 const std::string& root, const std::string& suffix) {
+absl::StatusOr<LogLocation> LocationAt(const hadoop::Configuration& configuration,
+                                       const std::string& root, const std::string& suffix) {
   std::string uri = root;
   if (!IsUri(root)) {
     TONY_ASSIGN_OR_RETURN(uri, configuration.Text("fs.defaultFS"));
   }
-  LogPlace place{.hdfs = {}, .root = PathOfUri(root), .suffix = suffix};
-  if (absl::StartsWith(uri, "file:")) return place;
+  LogLocation location{.hdfs = {}, .root = PathOfUri(root), .suffix = suffix};
+  if (absl::StartsWith(uri, "file:")) return location;
   if (!absl::StartsWith(uri, "hdfs://")) {
     return configuration.Complaint(
         absl::StatusCode::kUnimplemented, kRootKey,
         absl::StrCat("tony cannot read the logs that YARN collects in ", uri),
         "yarn logs -applicationId shows them");
   }
-  TONY_ASSIGN_OR_RETURN(place.hdfs, hadoop::FindNameService(configuration, uri));
-  return place;
+  TONY_ASSIGN_OR_RETURN(location.hdfs, hadoop::FindNameService(configuration, uri));
+  return location;
 }
 
-/// Authority of the HDFS that holds the place; empty: no HDFS.
-std::string AuthorityOf(const LogPlace& place) { return place.hdfs ? place.hdfs->authority : ""; }
+/// Authority of the HDFS that holds the location; empty: no HDFS.
+std::string AuthorityOf(const LogLocation& location) {
+  return location.hdfs ? location.hdfs->authority : "";
+}
 
 }  // namespace
 
-absl::StatusOr<std::vector<LogPlace>> FindLogPlaces(const hadoop::Configuration& configuration) {
+absl::StatusOr<std::vector<LogLocation>> FindLogLocations(
+    const hadoop::Configuration& configuration) {
   TONY_ASSIGN_OR_RETURN(std::vector<std::string> formats,
                         configuration.List("yarn.log-aggregation.file-formats"));
   // YARN reads TFile whatever other format it writes.
@@ -59,14 +62,15 @@ absl::StatusOr<std::vector<LogPlace>> FindLogPlaces(const hadoop::Configuration&
                         TextOr(configuration, kRootKey, kDefaultRoot));
   TONY_ASSIGN_OR_RETURN(const std::string common_suffix,
                         TextOr(configuration, absl::StrCat(kRootKey, "-suffix"), kDefaultSuffix));
-  std::vector<LogPlace> places;
+  std::vector<LogLocation> locations;
   const auto add = [&](const std::string& root, const std::string& suffix) {
-    TONY_ASSIGN_OR_RETURN(LogPlace place, PlaceAt(configuration, root, suffix));
-    const bool known = std::any_of(places.begin(), places.end(), [&](const LogPlace& other) {
-      return AuthorityOf(other) == AuthorityOf(place) && other.root == place.root &&
-             other.suffix == place.suffix;
-    });
-    if (!known) places.push_back(std::move(place));
+    TONY_ASSIGN_OR_RETURN(LogLocation location, LocationAt(configuration, root, suffix));
+    const bool known =
+        std::any_of(locations.begin(), locations.end(), [&](const LogLocation& other) {
+          return AuthorityOf(other) == AuthorityOf(location) && other.root == location.root &&
+                 other.suffix == location.suffix;
+        });
+    if (!known) locations.push_back(std::move(location));
     return absl::OkStatus();
   };
   for (const std::string& format : formats) {
@@ -82,20 +86,21 @@ absl::StatusOr<std::vector<LogPlace>> FindLogPlaces(const hadoop::Configuration&
     }
   }
   TONY_RETURN_IF_ERROR(add(common_root, common_suffix));
-  return places;
+  return locations;
 }
 
-absl::StatusOr<std::vector<std::string>> LogFolders(const LogPlace& place, const std::string& user,
+absl::StatusOr<std::vector<std::string>> LogFolders(const LogLocation& location,
+                                                    const std::string& user,
                                                     const std::string& application) {
   int64_t number = 0;
   if (!absl::SimpleAtoi(application.substr(application.rfind('_') + 1), &number) || number < 0) {
     return absl::InvalidArgumentError(absl::StrCat(application, " is no application's id"));
   }
-  const std::string own = absl::StrCat(place.root, "/", user, "/");
+  const std::string own = absl::StrCat(location.root, "/", user, "/");
   return std::vector<std::string>{
-      absl::StrCat(own, "bucket-", place.suffix, "/", absl::StrFormat("%04d", number % kBuckets),
+      absl::StrCat(own, "bucket-", location.suffix, "/", absl::StrFormat("%04d", number % kBuckets),
                    "/", application),
-      absl::StrCat(own, place.suffix, "/", application)};
+      absl::StrCat(own, location.suffix, "/", application)};
 }
 
 }  // namespace tony::backend

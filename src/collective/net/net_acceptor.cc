@@ -1,10 +1,10 @@
-// Checks that no rank trusts a peer without a key, then leaves the connecting to NetVisits.
-#include "collective/net/net_door.h"
+// Checks that no rank trusts a peer without a key, then leaves the connecting to NetHandshakeLoop.
+#include "collective/net/net_acceptor.h"
 
 #include <sys/socket.h>
 
 #include "collective/net/net_address.h"
-#include "collective/net/net_visits.h"
+#include "collective/net/net_handshake_loop.h"
 
 namespace tony::collective {
 namespace {
@@ -13,7 +13,7 @@ constexpr int kBacklog = 4096;
 
 }  // namespace
 
-Result<std::unique_ptr<NetDoor>> NetDoor::Open(const std::string& host, bool has_secret) {
+Result<std::unique_ptr<NetAcceptor>> NetAcceptor::Open(const std::string& host, bool has_secret) {
   auto address = NetAddress::Of(host, 0);
   if (!address.ok()) return address.status();
   if (!has_secret && !address->IsLoopback()) {
@@ -21,18 +21,18 @@ Result<std::unique_ptr<NetDoor>> NetDoor::Open(const std::string& host, bool has
                   "without a key only a loopback address is listened on, not " + host +
                       ": give all ranks the same TONY_COLLECTIVE_KEY");
   }
-  Descriptor door(
+  Descriptor listener(
       socket(address->family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP));
-  if (door.get() < 0) return SocketError("cannot make a socket");
-  if (bind(door.get(), address->data(), address->size()) != 0 ||
-      listen(door.get(), kBacklog) != 0) {
+  if (listener.get() < 0) return SocketError("cannot make a socket");
+  if (bind(listener.get(), address->data(), address->size()) != 0 ||
+      listen(listener.get(), kBacklog) != 0) {
     return SocketError("cannot listen on " + host);
   }
-  std::string text = NetAddress::OfSocket(door.get()).Text();
-  return std::unique_ptr<NetDoor>(new NetDoor(std::move(door), std::move(text)));
+  std::string text = NetAddress::OfSocket(listener.get()).Text();
+  return std::unique_ptr<NetAcceptor>(new NetAcceptor(std::move(listener), std::move(text)));
 }
 
-Result<NetConnections> NetDoor::Meet(const NetTable& table, Deadline deadline) {
+Result<NetConnections> NetAcceptor::Meet(const NetTable& table, Deadline deadline) {
   if (table.secret.empty() && table.addresses.size() > 1) {
     return Status(
         Code::kFailedPrecondition,
@@ -45,7 +45,7 @@ Result<NetConnections> NetDoor::Meet(const NetTable& table, Deadline deadline) {
                                                  std::to_string(table.rank) + " listens at " +
                                                  told + ", but it does so at " + address_);
   }
-  NetVisits visits(door_.get(), table);
+  NetHandshakeLoop visits(listener_.get(), table);
   Status done = visits.Start();
   if (done.ok()) done = visits.UntilAll(deadline);
   if (!done.ok()) return done;

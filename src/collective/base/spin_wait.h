@@ -8,12 +8,12 @@
 namespace tony::collective {
 
 /// The time to poll: longer than another rank on this host or network takes to answer.
-inline constexpr auto kLookTime = std::chrono::microseconds(50);
+inline constexpr auto kSpinTime = std::chrono::microseconds(50);
 
 /// Polls `ready()` for at most `time`, and lets other threads run between two polls. Returns the
 /// last answer.
 template <class Ready>
-bool LookFor(std::chrono::microseconds time, Ready ready) {
+bool SpinFor(std::chrono::microseconds time, Ready ready) {
   const auto end = std::chrono::steady_clock::now() + time;
   for (;;) {
     if (ready()) return true;

@@ -15,7 +15,7 @@ namespace tony::collective {
 
 /// A request handle. Once the operation is done, nothing changes any more, so the result may be
 /// read without a lock. Thread safe.
-class Ticket {
+class RequestHandle {
  public:
   /// Reports, for tensors on GPUs and before Finish(), that the GPU has the operation. The output
   /// can be read when `done` has fired.

@@ -1,5 +1,5 @@
 // Where a container's logs and shared files go.
-#include "executor/place/container_places.h"
+#include "executor/setup/container_folders.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // One session per replica, with a queue of shared frames. A session that falls too far behind is
 // ended: a new connection begins with a snapshot of the current state.
-#include "driver/replica_door.h"
+#include "driver/replica_acceptor.h"
 
 #include <deque>
 #include <functional>
@@ -31,7 +31,7 @@ constexpr size_t kMostQueuedBytes = size_t{256} << 20;
 
 /// Makes the frames. The replicas are told of a change one after the other, so remembering the last
 /// frame lets all of them share it.
-class ReplicaDoor::Frames {
+class ReplicaAcceptor::Frames {
  public:
   using Frame = std::shared_ptr<const rpc::ReplicaFrame>;
 
@@ -63,7 +63,7 @@ class ReplicaDoor::Frames {
 };
 
 /// One replica, until its connection breaks or it sends nonsense.
-class ReplicaDoor::Session {
+class ReplicaAcceptor::Session {
  public:
   using OnOver = std::function<void(const std::string& why)>;
 
@@ -146,24 +146,23 @@ class ReplicaDoor::Session {
   rendezvous::ReplicaFeed feed_;  ///< last: it calls Queue() from its constructor
 };
 
-absl::StatusOr<std::unique_ptr<ReplicaDoor>> ReplicaDoor::Open(EventLoop& loop,
-                                                               rendezvous::LocalStore& store,
-                                                               int port) {
-  std::unique_ptr<ReplicaDoor> door(new ReplicaDoor(loop, store));
+absl::StatusOr<std::unique_ptr<ReplicaAcceptor>> ReplicaAcceptor::Open(
+    EventLoop& loop, rendezvous::LocalStore& store, int port) {
+  std::unique_ptr<ReplicaAcceptor> acceptor(new ReplicaAcceptor(loop, store));
   auto listener = TcpListener::Listen(
-      loop, "127.0.0.1", port, PeerFilter("the door of replicas", os::LoopbackPeerCheck()),
-      [door = door.get()](auto socket) { door->OnAccepted(std::move(socket)); });
+      loop, "127.0.0.1", port, PeerFilter("the acceptor of replicas", os::LoopbackPeerCheck()),
+      [acceptor = acceptor.get()](auto socket) { acceptor->OnAccepted(std::move(socket)); });
   if (!listener.ok()) return listener.status();
-  door->listener_ = *std::move(listener);
-  return door;
+  acceptor->listener_ = *std::move(listener);
+  return acceptor;
 }
 
-ReplicaDoor::ReplicaDoor(EventLoop& loop, rendezvous::LocalStore& store)
+ReplicaAcceptor::ReplicaAcceptor(EventLoop& loop, rendezvous::LocalStore& store)
     : loop_(loop), store_(store), frames_(std::make_unique<Frames>()) {}
 
-ReplicaDoor::~ReplicaDoor() = default;
+ReplicaAcceptor::~ReplicaAcceptor() = default;
 
-void ReplicaDoor::OnAccepted(std::unique_ptr<TcpSocket> socket) {
+void ReplicaAcceptor::OnAccepted(std::unique_ptr<TcpSocket> socket) {
   LogInfo("a replica has connected", {{"peer", socket->peer_address()}});
   sessions_.emplace_back();
   const auto place = std::prev(sessions_.end());

@@ -19,14 +19,15 @@ namespace tony::client {
 /// Listens on 127.0.0.1 and carries each connection through the job's ApplicationMaster to the
 /// task, until the job ends or the user ends this. Connections of other users of this machine are
 /// closed, because a task's page may ask for no password. Not thread safe.
-class TaskDoor {
+class TaskProxy {
  public:
-  /// Opens the door to the task's visualization port, or to its own port if it has no visualization
-  /// port. Port 0: any free one. InvalidArgument, Unavailable – as TcpListener::Listen.
-  static absl::StatusOr<std::unique_ptr<TaskDoor>> Open(std::unique_ptr<rpc::JobClient> client,
-                                                        const core::TaskId& task, int port,
-                                                        Writer err);
-  ~TaskDoor();
+  /// Opens the proxy to the task's visualization port, or to its own port if it has no
+  /// visualization port. Port 0: any free one. InvalidArgument, Unavailable – as
+  /// TcpListener::Listen.
+  static absl::StatusOr<std::unique_ptr<TaskProxy>> Open(std::unique_ptr<rpc::JobClient> client,
+                                                         const core::TaskId& task, int port,
+                                                         Writer err);
+  ~TaskProxy();
 
   int port() const { return listener_->port(); }
 
@@ -35,17 +36,17 @@ class TaskDoor {
   absl::StatusOr<std::optional<core::Verdict>> Serve();
 
  private:
-  TaskDoor(std::unique_ptr<rpc::JobClient> client, core::TaskId task, Writer err);
+  TaskProxy(std::unique_ptr<rpc::JobClient> client, core::TaskId task, Writer err);
   void OnAccepted(std::unique_ptr<TcpSocket> socket);
   void OnDone(const rpc::TunnelPump* pump, const absl::Status& status);
   /// Tells the user a sentence, unless it is the same as the last one.
-  void Say(const std::string& sentence);
+  void PrintOnce(const std::string& sentence);
   void Stop(absl::StatusOr<std::optional<core::Verdict>> result);
 
   EventLoop loop_;
   const core::TaskId task_;
   const Writer err_;
-  std::string said_;
+  std::string last_notice_;
   absl::StatusOr<std::optional<core::Verdict>> result_;
   std::unique_ptr<TcpListener> listener_;
   std::unique_ptr<rpc::JobClient> client_;

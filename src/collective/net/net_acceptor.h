@@ -12,17 +12,17 @@
 
 namespace tony::collective {
 
-/// 1. Each rank opens a door, a listening socket, and publishes its address by other means.
-/// 2. Each rank connects several times to the doors of all lower ranks, and accepts the connections
-/// of all higher ranks.
+/// 1. Each rank opens a listening socket and publishes its address by other means.
+/// 2. Each rank connects several times to the listeners of all lower ranks, and accepts the
+/// connections of all higher ranks.
 /// 3. Both sides of each connection prove that they know the secret (net_handshake.h). Connections
 /// of strangers are closed, also those that send nothing, and the wait goes on. Not thread safe.
-class NetDoor {
+class NetAcceptor {
  public:
   /// `host`: the numeric address to listen on. Without a secret it must be a loopback address.
   /// InvalidArgument: `host` is no address, or there is no secret and it is no loopback address.
   /// ResourceExhausted: no descriptor. Internal: this host has no such address.
-  static Result<std::unique_ptr<NetDoor>> Open(const std::string& host, bool has_secret);
+  static Result<std::unique_ptr<NetAcceptor>> Open(const std::string& host, bool has_secret);
 
   /// The address and port that the socket listens on, as NetAddress::Text().
   const std::string& address() const { return address_; }
@@ -34,10 +34,10 @@ class NetDoor {
   Result<NetConnections> Meet(const NetTable& table, Deadline deadline);
 
  private:
-  NetDoor(Descriptor door, std::string address)
-      : door_(std::move(door)), address_(std::move(address)) {}
+  NetAcceptor(Descriptor listener, std::string address)
+      : listener_(std::move(listener)), address_(std::move(address)) {}
 
-  const Descriptor door_;
+  const Descriptor listener_;
   const std::string address_;
 };
 

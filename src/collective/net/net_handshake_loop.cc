@@ -1,6 +1,6 @@
 // A state machine for each connection, over one poll(2) and non-blocking sockets, so that no slow
 // or hostile peer holds up the others.
-#include "collective/net/net_visits.h"
+#include "collective/net/net_handshake_loop.h"
 
 #include <poll.h>
 #include <sys/socket.h>
@@ -20,7 +20,7 @@ namespace {
 
 /// How long a guest may take to send its answer.
 constexpr auto kStrangersTime = std::chrono::seconds(5);
-/// The pause before a door that closed a connection without a word is tried again.
+/// The pause before a listener that closed a connection without a word is tried again.
 constexpr auto kRest = std::chrono::milliseconds(50);
 /// The most guests at once; one more replaces the oldest guest.
 constexpr size_t kMostGuests = 512;
@@ -37,8 +37,8 @@ bool SendWhole(int connection, const std::string& message) {
 
 }  // namespace
 
-NetVisits::NetVisits(int door, const NetTable& table)
-    : door_(door),
+NetHandshakeLoop::NetHandshakeLoop(int listener, const NetTable& table)
+    : listener_(listener),
       table_(table),
       ranks_(static_cast<int>(table.addresses.size())),
       handshake_(table.secret, table.run, table.addresses),
@@ -46,11 +46,11 @@ NetVisits::NetVisits(int door, const NetTable& table)
   found_.peers.resize(table.addresses.size());
 }
 
-std::string NetVisits::Name(int rank) const {
+std::string NetHandshakeLoop::Name(int rank) const {
   return "rank " + std::to_string(rank) + " at " + table_.addresses[static_cast<size_t>(rank)];
 }
 
-Status NetVisits::Start() {
+Status NetHandshakeLoop::Start() {
   for (int rank = 0; rank < table_.rank; ++rank) {
     std::vector<uint32_t> numbers = {kWords};
     for (int stream = 1; stream <= table_.streams; ++stream) {
@@ -58,29 +58,29 @@ Status NetVisits::Start() {
     }
     if (rank == 0) numbers.push_back(kLink);
     for (const uint32_t number : numbers) {
-      Visit& visit = visits_.emplace_back();
-      visit.channel = {.acceptor = rank,
-                       .connector = table_.rank,
-                       .ranks = ranks_,
-                       .number = number,
-                       .streams = static_cast<uint32_t>(table_.streams)};
-      if (Status done = Connect(visit); !done.ok()) return done;
+      PendingConnection& connection = pending_.emplace_back();
+      connection.channel = {.acceptor = rank,
+                            .connector = table_.rank,
+                            .ranks = ranks_,
+                            .number = number,
+                            .streams = static_cast<uint32_t>(table_.streams)};
+      if (Status done = Connect(connection); !done.ok()) return done;
     }
   }
   return {};
 }
 
-Status NetVisits::Connect(Visit& visit) const {
-  const int rank = visit.channel.acceptor;
+Status NetHandshakeLoop::Connect(PendingConnection& connection) const {
+  const int rank = connection.channel.acceptor;
   auto address = NetAddress::Parse(table_.addresses[static_cast<size_t>(rank)]);
   if (!address.ok()) return {Code::kFailedPrecondition, address.status().message()};
-  visit.connection = Descriptor(
+  connection.connection = Descriptor(
       socket(address->family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP));
-  if (visit.connection.get() < 0) return SocketError("cannot make a socket");
-  visit.stage = Stage::kConnecting;
-  visit.until = Deadline::max();
-  visit.received.clear();
-  if (connect(visit.connection.get(), address->data(), address->size()) != 0 &&
+  if (connection.connection.get() < 0) return SocketError("cannot make a socket");
+  connection.stage = Stage::kConnecting;
+  connection.until = Deadline::max();
+  connection.received.clear();
+  if (connect(connection.connection.get(), address->data(), address->size()) != 0 &&
       errno != EINPROGRESS) {
     return {Code::kFailedPrecondition,
             "cannot connect to " + Name(rank) + ": " + std::strerror(errno)};
@@ -88,34 +88,35 @@ Status NetVisits::Connect(Visit& visit) const {
   return {};
 }
 
-Status NetVisits::UntilAll(Deadline deadline) {
+Status NetHandshakeLoop::UntilAll(Deadline deadline) {
   while (!AllAreHere()) {
     if (std::chrono::steady_clock::now() >= deadline) return Missing();
     Wait(deadline);
     size_t index = 0;
-    for (auto visit = visits_.begin(); visit != visits_.end(); ++index) {
-      auto outcome = Advance(*visit, index < ready_.size() && ready_[index] != 0);
+    for (auto connection = pending_.begin(); connection != pending_.end(); ++index) {
+      auto outcome = Advance(*connection, index < ready_.size() && ready_[index] != 0);
       if (!outcome.ok()) return outcome.status();
-      visit = *outcome == Outcome::kGoesOn ? std::next(visit) : visits_.erase(visit);
+      connection =
+          *outcome == Outcome::kGoesOn ? std::next(connection) : pending_.erase(connection);
     }
-    if (!door_ready_) continue;
+    if (!listener_ready_) continue;
     if (Status done = Accept(); !done.ok()) return done;
   }
   return {};
 }
 
-// poll() ignores entries with a negative descriptor, so resting visits keep their place in the
-// list, and ready_ stays aligned with visits_.
-void NetVisits::Wait(Deadline deadline) {
+// poll() ignores entries with a negative descriptor, so resting connections keep their place in the
+// list, and ready_ stays aligned with pending_.
+void NetHandshakeLoop::Wait(Deadline deadline) {
   std::vector<pollfd> watched;
-  for (const Visit& visit : visits_) {
-    deadline = std::min(deadline, visit.until);
-    const short events = visit.stage == Stage::kConnecting ? POLLOUT : POLLIN;
-    watched.push_back({.fd = visit.stage == Stage::kResting ? -1 : visit.connection.get(),
+  for (const PendingConnection& connection : pending_) {
+    deadline = std::min(deadline, connection.until);
+    const short events = connection.stage == Stage::kConnecting ? POLLOUT : POLLIN;
+    watched.push_back({.fd = connection.stage == Stage::kResting ? -1 : connection.connection.get(),
                        .events = events,
                        .revents = 0});
   }
-  watched.push_back({.fd = door_, .events = POLLIN, .revents = 0});
+  watched.push_back({.fd = listener_, .events = POLLIN, .revents = 0});
   const auto left =
       std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
   if (poll(watched.data(), watched.size(),
@@ -124,13 +125,13 @@ void NetVisits::Wait(Deadline deadline) {
   }
   ready_.clear();
   for (const pollfd& one : watched) ready_.push_back(one.revents != 0 ? 1 : 0);
-  door_ready_ = ready_.back() != 0;
+  listener_ready_ = ready_.back() != 0;
   ready_.pop_back();
 }
 
-Status NetVisits::Accept() {
+Status NetHandshakeLoop::Accept() {
   for (;;) {
-    Descriptor guest(accept4(door_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    Descriptor guest(accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (guest.get() < 0) {
       const bool lack = errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS;
       if (lack) return SocketError("cannot accept other ranks' connections");
@@ -141,111 +142,114 @@ Status NetVisits::Accept() {
     PrepareStream(guest.get());
     if (!SendWhole(guest.get(), NetHandshake::Challenge(*challenge))) continue;
     // Strangers that connect and say nothing must not keep ranks out: the oldest guest gives way.
-    const auto is_guest = [](const Visit& visit) { return !visit.IsOwn(); };
-    if (std::count_if(visits_.begin(), visits_.end(), is_guest) >=
+    const auto is_guest = [](const PendingConnection& connection) { return !connection.IsOwn(); };
+    if (std::count_if(pending_.begin(), pending_.end(), is_guest) >=
         static_cast<std::ptrdiff_t>(kMostGuests)) {
-      visits_.erase(std::find_if(visits_.begin(), visits_.end(), is_guest));
+      pending_.erase(std::find_if(pending_.begin(), pending_.end(), is_guest));
     }
-    Visit& visit = visits_.emplace_back();
-    visit.connection = std::move(guest);
-    visit.challenge = *challenge;
-    visit.until = After(kStrangersTime);
+    PendingConnection& connection = pending_.emplace_back();
+    connection.connection = std::move(guest);
+    connection.challenge = *challenge;
+    connection.until = After(kStrangersTime);
   }
 }
 
-bool NetVisits::Receive(Visit& visit, bool& closed) {
+bool NetHandshakeLoop::Receive(PendingConnection& connection, bool& closed) {
   size_t wanted = NetHandshake::kAnswerBytes;
-  if (visit.stage == Stage::kChallenge) wanted = NetHandshake::kChallengeBytes;
-  if (visit.stage == Stage::kAcceptance) wanted = NetHandshake::kAcceptanceBytes;
+  if (connection.stage == Stage::kChallenge) wanted = NetHandshake::kChallengeBytes;
+  if (connection.stage == Stage::kAcceptance) wanted = NetHandshake::kAcceptanceBytes;
   // Never more than this stage's message: the bytes behind the handshake are data, and belong to
   // the mesh.
-  std::string piece(wanted - visit.received.size(), '\0');
-  const ssize_t size = recv(visit.connection.get(), piece.data(), piece.size(), 0);
+  std::string piece(wanted - connection.received.size(), '\0');
+  const ssize_t size = recv(connection.connection.get(), piece.data(), piece.size(), 0);
   if (size < 0 && (errno == EAGAIN || errno == EINTR)) return false;
   closed = size <= 0;
-  if (!closed) visit.received.append(piece, 0, static_cast<size_t>(size));
-  return visit.received.size() == wanted;
+  if (!closed) connection.received.append(piece, 0, static_cast<size_t>(size));
+  return connection.received.size() == wanted;
 }
 
-Result<NetVisits::Outcome> NetVisits::Advance(Visit& visit, bool ready) {
-  const bool late = std::chrono::steady_clock::now() >= visit.until;
-  if (!visit.IsOwn()) {
-    if (ready) return AdvanceGuest(visit);
+Result<NetHandshakeLoop::Outcome> NetHandshakeLoop::Advance(PendingConnection& connection,
+                                                            bool ready) {
+  const bool late = std::chrono::steady_clock::now() >= connection.until;
+  if (!connection.IsOwn()) {
+    if (ready) return AdvanceGuest(connection);
     return late ? Outcome::kClosed : Outcome::kGoesOn;
   }
-  if (visit.stage == Stage::kResting && late) {
-    if (Status done = Connect(visit); !done.ok()) return done;
+  if (connection.stage == Stage::kResting && late) {
+    if (Status done = Connect(connection); !done.ok()) return done;
   }
   if (!ready) return Outcome::kGoesOn;
-  auto outcome = AdvanceOwn(visit);
+  auto outcome = AdvanceOwn(connection);
   if (!outcome.ok() || *outcome != Outcome::kClosed) return outcome;
   // The acceptor closes a connection without a word when it has too many guests, or when this rank
   // was too slow. Both may be over at the next attempt.
-  visit.connection = Descriptor();
-  visit.stage = Stage::kResting;
-  visit.until = After(kRest);
+  connection.connection = Descriptor();
+  connection.stage = Stage::kResting;
+  connection.until = After(kRest);
   return Outcome::kGoesOn;
 }
 
-Result<NetVisits::Outcome> NetVisits::AdvanceOwn(Visit& visit) {
-  const int rank = visit.channel.acceptor;
-  if (visit.stage == Stage::kConnecting) {
+Result<NetHandshakeLoop::Outcome> NetHandshakeLoop::AdvanceOwn(PendingConnection& connection) {
+  const int rank = connection.channel.acceptor;
+  if (connection.stage == Stage::kConnecting) {
     int error = 0;
     socklen_t size = sizeof(error);
-    getsockopt(visit.connection.get(), SOL_SOCKET, SO_ERROR, &error, &size);
+    getsockopt(connection.connection.get(), SOL_SOCKET, SO_ERROR, &error, &size);
     if (error != 0) {
       return Status(Code::kFailedPrecondition,
                     "cannot connect to " + Name(rank) + ": " + std::strerror(error));
     }
-    PrepareStream(visit.connection.get());
-    visit.stage = Stage::kChallenge;
+    PrepareStream(connection.connection.get());
+    connection.stage = Stage::kChallenge;
     return Outcome::kGoesOn;
   }
   bool closed = false;
-  if (!Receive(visit, closed)) return closed ? Outcome::kClosed : Outcome::kGoesOn;
-  const std::string received = std::exchange(visit.received, {});
+  if (!Receive(connection, closed)) return closed ? Outcome::kClosed : Outcome::kGoesOn;
+  const std::string received = std::exchange(connection.received, {});
   const Status stranger(Code::kFailedPrecondition,
                         Name(rank) + " is not of this job: something else has its port");
-  if (visit.stage == Stage::kChallenge) {
+  if (connection.stage == Stage::kChallenge) {
     const auto challenge = NetHandshake::ReadChallenge(received);
     if (!challenge) return stranger;
     auto number = NetHandshake::NewNumber();
     if (!number.ok()) return number.status();
-    visit.challenge = *challenge;
-    visit.answer = handshake_.Answer(visit.channel, *number, *challenge);
-    visit.stage = Stage::kAcceptance;
-    return SendWhole(visit.connection.get(), visit.answer) ? Outcome::kGoesOn : Outcome::kClosed;
+    connection.challenge = *challenge;
+    connection.answer = handshake_.Answer(connection.channel, *number, *challenge);
+    connection.stage = Stage::kAcceptance;
+    return SendWhole(connection.connection.get(), connection.answer) ? Outcome::kGoesOn
+                                                                     : Outcome::kClosed;
   }
   if (received == NetHandshake::Refusal()) {
     return Status(Code::kFailedPrecondition,
                   Name(rank) + " refuses rank " + std::to_string(table_.rank) + " of " +
                       std::to_string(ranks_) + ": it has another key, or a rank of this number");
   }
-  if (!handshake_.IsAcceptance(received, visit.answer, visit.challenge)) return stranger;
-  Keep(visit.channel, std::move(visit.connection),
-       handshake_.ConnectorKeys(visit.answer, visit.challenge));
+  if (!handshake_.IsAcceptance(received, connection.answer, connection.challenge)) return stranger;
+  Keep(connection.channel, std::move(connection.connection),
+       handshake_.ConnectorKeys(connection.answer, connection.challenge));
   return Outcome::kTaken;
 }
 
 // A guest that fails the handshake is closed and the wait goes on: any program may connect to the
 // port. On an own connection the same is an error, since the table says who listens there.
-NetVisits::Outcome NetVisits::AdvanceGuest(Visit& visit) {
+NetHandshakeLoop::Outcome NetHandshakeLoop::AdvanceGuest(PendingConnection& connection) {
   bool closed = false;
-  if (!Receive(visit, closed)) return closed ? Outcome::kClosed : Outcome::kGoesOn;
-  const auto channel = handshake_.Check(visit.received, visit.challenge, table_.rank);
+  if (!Receive(connection, closed)) return closed ? Outcome::kClosed : Outcome::kGoesOn;
+  const auto channel = handshake_.Check(connection.received, connection.challenge, table_.rank);
   if (!channel || !Fits(*channel) || !IsFree(*channel)) {
-    (void)SendWhole(visit.connection.get(), NetHandshake::Refusal());
+    (void)SendWhole(connection.connection.get(), NetHandshake::Refusal());
     return Outcome::kClosed;
   }
-  if (!SendWhole(visit.connection.get(), handshake_.Acceptance(visit.received, visit.challenge))) {
+  if (!SendWhole(connection.connection.get(),
+                 handshake_.Acceptance(connection.received, connection.challenge))) {
     return Outcome::kClosed;
   }
-  Keep(*channel, std::move(visit.connection),
-       handshake_.AcceptorKeys(visit.received, visit.challenge));
+  Keep(*channel, std::move(connection.connection),
+       handshake_.AcceptorKeys(connection.received, connection.challenge));
   return Outcome::kTaken;
 }
 
-bool NetVisits::Fits(const NetChannel& channel) const {
+bool NetHandshakeLoop::Fits(const NetChannel& channel) const {
   const bool known = channel.ranks == ranks_ && channel.connector > table_.rank &&
                      channel.connector < ranks_ && channel.streams >= 1 &&
                      channel.streams <= static_cast<int>(SwitchPoints::kMostStreams);
@@ -253,11 +257,11 @@ bool NetVisits::Fits(const NetChannel& channel) const {
          (channel.number <= channel.streams || (channel.number == kLink && table_.rank == 0));
 }
 
-int NetVisits::OtherOf(const NetChannel& channel) const {
+int NetHandshakeLoop::OtherOf(const NetChannel& channel) const {
   return channel.connector == table_.rank ? channel.acceptor : channel.connector;
 }
 
-bool NetVisits::IsFree(const NetChannel& channel) const {
+bool NetHandshakeLoop::IsFree(const NetChannel& channel) const {
   const auto rank = static_cast<size_t>(OtherOf(channel));
   const NetPeer& peer = found_.peers[rank];
   if (channel.number == kLink) return !linked_[rank];
@@ -267,7 +271,8 @@ bool NetVisits::IsFree(const NetChannel& channel) const {
   return peer.streams.empty() || peer.streams[channel.number - 1].socket.get() < 0;
 }
 
-void NetVisits::Keep(const NetChannel& channel, Descriptor connection, const ConnectionKeys& keys) {
+void NetHandshakeLoop::Keep(const NetChannel& channel, Descriptor connection,
+                            const ConnectionKeys& keys) {
   const int rank = OtherOf(channel);
   NetPeer& peer = found_.peers[static_cast<size_t>(rank)];
   if (channel.number == kLink) {
@@ -286,7 +291,7 @@ void NetVisits::Keep(const NetChannel& channel, Descriptor connection, const Con
   if (table_.wire_mac) stream.keys = keys;
 }
 
-bool NetVisits::IsComplete(int rank) const {
+bool NetHandshakeLoop::IsComplete(int rank) const {
   const NetPeer& peer = found_.peers[static_cast<size_t>(rank)];
   const bool needs_link = rank == 0 || table_.rank == 0;
   return rank == table_.rank ||
@@ -296,14 +301,14 @@ bool NetVisits::IsComplete(int rank) const {
           (!needs_link || linked_[static_cast<size_t>(rank)]));
 }
 
-bool NetVisits::AllAreHere() const {
+bool NetHandshakeLoop::AllAreHere() const {
   for (int rank = 0; rank < ranks_; ++rank) {
     if (!IsComplete(rank)) return false;
   }
   return true;
 }
 
-Status NetVisits::Missing() const {
+Status NetHandshakeLoop::Missing() const {
   std::vector<int> missing;
   for (int rank = 0; rank < ranks_; ++rank) {
     if (!IsComplete(rank)) missing.push_back(rank);

@@ -1,6 +1,6 @@
 // A marker file alone proves nothing, since the NodeManager may itself run in a container. So the
 // ancestors are searched for a NodeManager, too.
-#include "executor/place/docker_check.h"
+#include "executor/setup/docker_check.h"
 
 #include <unistd.h>
 
@@ -10,7 +10,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "executor/place/container_places.h"
+#include "executor/setup/container_folders.h"
 #include "os/files/files.h"
 
 namespace tony::executor {

@@ -1,12 +1,12 @@
 // The flags are atomics that are stored last, with release: a reader that sees one may read the
 // members behind it without the mutex. The mutex is for sleeping waiters only.
-#include "collective/api/ticket.h"
+#include "collective/api/request_handle.h"
 
 #include <algorithm>
 #include <chrono>
 #include <utility>
 
-#include "collective/base/look.h"
+#include "collective/base/spin_wait.h"
 
 namespace tony::collective {
 namespace {
@@ -15,7 +15,7 @@ constexpr auto kYieldTime = std::chrono::microseconds(200);
 
 }  // namespace
 
-void Ticket::Issue(std::shared_ptr<Event> done, const Engine::Output& output) {
+void RequestHandle::Issue(std::shared_ptr<Event> done, const Engine::Output& output) {
   {
     const std::lock_guard lock(mutex_);
     gpu_done_ = std::move(done);
@@ -25,7 +25,7 @@ void Ticket::Issue(std::shared_ptr<Event> done, const Engine::Output& output) {
   changed_.notify_all();
 }
 
-void Ticket::Finish(const Status& status, Engine::Output output, int last_joined) {
+void RequestHandle::Finish(const Status& status, Engine::Output output, int last_joined) {
   {
     const std::lock_guard lock(mutex_);
     status_ = status;
@@ -38,15 +38,15 @@ void Ticket::Finish(const Status& status, Engine::Output output, int last_joined
   changed_.notify_all();
 }
 
-bool Ticket::WaitForGpu(Deadline deadline) const {
+bool RequestHandle::WaitForGpu(Deadline deadline) const {
   std::unique_lock lock(mutex_);
   return changed_.wait_until(lock, deadline, [this] { return issued(); });
 }
 
-bool Ticket::Wait(Deadline deadline) const {
+bool RequestHandle::Wait(Deadline deadline) const {
   const auto left = std::chrono::duration_cast<std::chrono::microseconds>(
       deadline - std::chrono::steady_clock::now());
-  if (LookFor(std::min(kYieldTime, left), [this] { return done(); })) return true;
+  if (SpinFor(std::min(kYieldTime, left), [this] { return done(); })) return true;
   std::unique_lock lock(mutex_);
   return changed_.wait_until(lock, deadline, [this] { return done(); });
 }

@@ -1,6 +1,6 @@
 // One event loop accepts connections and follows the job's events at the same time; each connection
 // has a TunnelPump of its own.
-#include "client/verbs/task_door.h"
+#include "client/verbs/task_proxy.h"
 
 #include <signal.h>
 #include <unistd.h>
@@ -23,30 +23,31 @@ bool IsOwnConnection(const TcpSocket& socket) {
 
 }  // namespace
 
-TaskDoor::TaskDoor(std::unique_ptr<rpc::JobClient> client, core::TaskId task, Writer err)
+TaskProxy::TaskProxy(std::unique_ptr<rpc::JobClient> client, core::TaskId task, Writer err)
     : task_(std::move(task)),
       err_(std::move(err)),
       result_(std::nullopt),
       client_(std::move(client)),
       dialer_(client_->tunnels()) {}
 
-TaskDoor::~TaskDoor() {
+TaskProxy::~TaskProxy() {
   // The client's callbacks post to the loop, so the client goes first.
   client_.reset();
 }
 
-absl::StatusOr<std::unique_ptr<TaskDoor>> TaskDoor::Open(std::unique_ptr<rpc::JobClient> client,
-                                                         const core::TaskId& task, int port,
-                                                         Writer err) {
-  auto door = std::unique_ptr<TaskDoor>(new TaskDoor(std::move(client), task, std::move(err)));
-  TONY_ASSIGN_OR_RETURN(door->listener_, TcpListener::Listen(door->loop_, "127.0.0.1", port,
-                                                             [door = door.get()](auto socket) {
-                                                               door->OnAccepted(std::move(socket));
-                                                             }));
-  return door;
+absl::StatusOr<std::unique_ptr<TaskProxy>> TaskProxy::Open(std::unique_ptr<rpc::JobClient> client,
+                                                           const core::TaskId& task, int port,
+                                                           Writer err) {
+  auto proxy = std::unique_ptr<TaskProxy>(new TaskProxy(std::move(client), task, std::move(err)));
+  TONY_ASSIGN_OR_RETURN(
+      proxy->listener_,
+      TcpListener::Listen(proxy->loop_, "127.0.0.1", port, [proxy = proxy.get()](auto socket) {
+        proxy->OnAccepted(std::move(socket));
+      }));
+  return proxy;
 }
 
-absl::StatusOr<std::optional<core::Verdict>> TaskDoor::Serve() {
+absl::StatusOr<std::optional<core::Verdict>> TaskProxy::Serve() {
   const auto signals =
       loop_.WatchSignals({SIGINT, SIGTERM, SIGHUP}, [this](int) { Stop(std::nullopt); });
   client_->Follow(0, false,
@@ -66,10 +67,10 @@ absl::StatusOr<std::optional<core::Verdict>> TaskDoor::Serve() {
   return result_;
 }
 
-void TaskDoor::OnAccepted(std::unique_ptr<TcpSocket> socket) {
+void TaskProxy::OnAccepted(std::unique_ptr<TcpSocket> socket) {
   // The loopback address is open to all users of the machine, so the peer's user is checked.
   if (!IsOwnConnection(*socket)) {
-    Say("a connection of another user of this machine was closed");
+    PrintOnce("a connection of another user of this machine was closed");
     return socket->Break();
   }
   auto& pump = pumps_.emplace_back();
@@ -79,20 +80,20 @@ void TaskDoor::OnAccepted(std::unique_ptr<TcpSocket> socket) {
       [this, &pump](const absl::Status& status) { OnDone(pump.get(), status); });
 }
 
-void TaskDoor::OnDone(const rpc::TunnelPump* pump, const absl::Status& status) {
+void TaskProxy::OnDone(const rpc::TunnelPump* pump, const absl::Status& status) {
   pumps_.remove_if([pump](const auto& other) { return other.get() == pump; });
   // A connection that a browser broke off is no news for the user.
   if (status.ok() || absl::IsDeadlineExceeded(status)) return;
-  Say(std::string(status.message()));
+  PrintOnce(std::string(status.message()));
 }
 
-void TaskDoor::Say(const std::string& sentence) {
-  if (sentence == said_) return;
-  said_ = sentence;
+void TaskProxy::PrintOnce(const std::string& sentence) {
+  if (sentence == last_notice_) return;
+  last_notice_ = sentence;
   err_(absl::StrCat("tony: ", SafeText(absl::StrCat(task_.ToString(), ": ", sentence)), "\n"));
 }
 
-void TaskDoor::Stop(absl::StatusOr<std::optional<core::Verdict>> result) {
+void TaskProxy::Stop(absl::StatusOr<std::optional<core::Verdict>> result) {
   // The first result counts: the stream ends after the verdict, and must not replace it.
   if (listener_ == nullptr) return;
   listener_.reset();

@@ -1,6 +1,6 @@
 // Looks for Hadoop and Java at their usual places. The class path is computed once per node and
 // kept in the job's cache, because Hadoop's command takes a fraction of a second, or hangs.
-#include "executor/place/hadoop_environment.h"
+#include "executor/setup/hadoop_environment.h"
 
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // The search for Hadoop on nodes that have it, have it broken, or have none.
-#include "executor/place/hadoop_environment.h"
+#include "executor/setup/hadoop_environment.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // The package lies at a fixed place relative to the program, in a build folder as in a runtime
 // bundle, so no search path is needed.
-#include "executor/place/collective_package.h"
+#include "executor/setup/collective_package.h"
 
 #include <unistd.h>
 

@@ -15,12 +15,13 @@ namespace tony::driver {
 /// through the tunnel of this task's executor; a program of another user is turned away. A replica
 /// that reads nothing costs only its queue: the frames are shared by all replicas, and their values
 /// with the store. Not thread safe: owned by the event loop.
-class ReplicaDoor {
+class ReplicaAcceptor {
  public:
-  /// `store` must outlive the door. Unavailable – the port cannot be listened on.
-  static absl::StatusOr<std::unique_ptr<ReplicaDoor>> Open(EventLoop& loop,
-                                                           rendezvous::LocalStore& store, int port);
-  ~ReplicaDoor();
+  /// `store` must outlive the acceptor. Unavailable – the port cannot be listened on.
+  static absl::StatusOr<std::unique_ptr<ReplicaAcceptor>> Open(EventLoop& loop,
+                                                               rendezvous::LocalStore& store,
+                                                               int port);
+  ~ReplicaAcceptor();
 
   size_t replicas() const { return sessions_.size(); }
 
@@ -28,7 +29,7 @@ class ReplicaDoor {
   class Frames;
   class Session;
 
-  ReplicaDoor(EventLoop& loop, rendezvous::LocalStore& store);
+  ReplicaAcceptor(EventLoop& loop, rendezvous::LocalStore& store);
   void OnAccepted(std::unique_ptr<TcpSocket> socket);
 
   EventLoop& loop_;

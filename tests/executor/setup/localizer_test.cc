@@ -1,5 +1,5 @@
 // Tests a container's working folder, for each kind of staged thing.
-#include "executor/place/localizer.h"
+#include "executor/setup/localizer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // LOCAL_DIRS, a variable of the NodeManager, is a list of folders on different disks; the first one
 // is used.
-#include "executor/place/container_places.h"
+#include "executor/setup/container_folders.h"
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"

@@ -1,5 +1,5 @@
 // Where the package is looked for, and what is said where it is not.
-#include "executor/place/collective_package.h"
+#include "executor/setup/collective_package.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -14,8 +14,9 @@
 
 namespace tony::collective {
 
-/// A visit is a connection whose handshake is not complete. One poll loop drives all visits of a
-/// rank: own ones, which it makes, and guests, which come to its door.
+/// A pending connection is one whose handshake is not complete. One poll loop drives all of a
+/// rank's pending connections: own ones, which the rank makes, and guests, which come to its
+/// listener.
 ///
 ///   own:    kConnecting -> kChallenge -> kAcceptance -> taken
 ///                ^             |             |
@@ -23,16 +24,16 @@ namespace tony::collective {
 ///   guest:  kAnswer -> taken, or closed
 ///
 /// Not thread safe.
-class NetVisits {
+class NetHandshakeLoop {
  public:
-  /// `door`: the listening socket. `door` and `table` must outlive this object.
-  NetVisits(int door, const NetTable& table);
+  /// `listener`: the listening socket. `listener` and `table` must outlive this object.
+  NetHandshakeLoop(int listener, const NetTable& table);
 
   /// Begins a connection to each rank below, for words and each data stream; to rank 0 also one
   /// for messages.
   /// FailedPrecondition: an address is not valid, or nobody is there.
   Status Start();
-  /// Waits until all ranks are connected. The errors are those of NetDoor::Meet.
+  /// Waits until all ranks are connected. The errors are those of NetAcceptor::Meet.
   Status UntilAll(Deadline deadline);
   /// Hands out the connections, once UntilAll() has returned Ok.
   NetConnections Take() { return std::move(found_); }
@@ -41,31 +42,31 @@ class NetVisits {
   enum class Stage : uint8_t { kResting, kConnecting, kChallenge, kAcceptance, kAnswer };
   enum class Outcome : uint8_t { kGoesOn, kTaken, kClosed };
 
-  struct Visit {
+  struct PendingConnection {
     Descriptor connection;
     Stage stage = Stage::kAnswer;
-    NetChannel channel;  ///< of an own visit only; a guest's is known when it is taken
+    NetChannel channel;  ///< of an own connection only; a guest's is known when it is taken
     NetHandshake::Number challenge{};
-    std::string answer;    ///< the own one, of an own visit
+    std::string answer;    ///< the own one, of an own connection
     std::string received;  ///< bytes received so far of this stage's message
-    /// End of a guest's time to answer, or of an own visit's rest.
+    /// End of a guest's time to answer, or of an own connection's rest.
     Deadline until = Deadline::max();
 
     bool IsOwn() const { return stage != Stage::kAnswer; }
   };
 
-  Status Connect(Visit& visit) const;
+  Status Connect(PendingConnection& connection) const;
   /// Accepts all pending guests and sends each a challenge.
   Status Accept();
-  /// Polls until something has come, the time of a visit is over, or the deadline passes.
+  /// Polls until something has come, the time of a connection is over, or the deadline passes.
   void Wait(Deadline deadline);
-  /// Takes one step of a visit. An own visit that the other side closes without a word rests and
-  /// connects again; a guest is closed, also when its time is over.
-  Result<Outcome> Advance(Visit& visit, bool ready);
-  Result<Outcome> AdvanceOwn(Visit& visit);
-  Outcome AdvanceGuest(Visit& visit);
+  /// Takes one step of a connection. An own connection that the other side closes without a word
+  /// rests and connects again; a guest is closed, also when its time is over.
+  Result<Outcome> Advance(PendingConnection& connection, bool ready);
+  Result<Outcome> AdvanceOwn(PendingConnection& connection);
+  Outcome AdvanceGuest(PendingConnection& connection);
   /// True: the stage's message is complete. `closed`: set when nothing more will come.
-  static bool Receive(Visit& visit, bool& closed);
+  static bool Receive(PendingConnection& connection, bool& closed);
   /// Whether a rank of this job may make such a connection to this rank.
   bool Fits(const NetChannel& channel) const;
   /// Whether there is no connection for the channel yet.
@@ -80,14 +81,14 @@ class NetVisits {
   Status Missing() const;
   std::string Name(int rank) const;
 
-  const int door_;
+  const int listener_;
   const NetTable& table_;
   const int ranks_;
   const NetHandshake handshake_;
-  std::list<Visit> visits_;
+  std::list<PendingConnection> pending_;
   std::vector<bool> linked_;  ///< by rank: whether its link is in `found_`
-  std::vector<char> ready_;   ///< by visit: whether the last Wait() found it ready
-  bool door_ready_ = false;
+  std::vector<char> ready_;   ///< by connection: whether the last Wait() found it ready
+  bool listener_ready_ = false;
   NetConnections found_;
 };
 

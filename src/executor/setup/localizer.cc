@@ -1,6 +1,6 @@
 // One function per kind of archive. Only a virtual environment is shared between the
 // host's containers, through the cache folder; everything else is laid into the working folder.
-#include "executor/place/localizer.h"
+#include "executor/setup/localizer.h"
 
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
 // Tests which folders of logs a configuration means.
-#include "backend/yarn/log_places.h"
+#include "backend/yarn/log_locations.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,19 +17,19 @@ constexpr char kApplication[] = "application_1700000000000_120042";
 
 class LogPlacesTest : public testing::Test {
  protected:
-  absl::StatusOr<std::vector<LogPlace>> Places() {
+  absl::StatusOr<std::vector<LogLocation>> Places() {
     const auto cluster = configuration_.Find();
     EXPECT_TRUE(cluster.ok()) << cluster.status();
-    return cluster->log_places();
+    return cluster->log_locations();
   }
   /// All folders that are looked into, in that order.
   std::vector<std::string> Folders() {
     std::vector<std::string> all;
-    const auto places = Places();
-    EXPECT_TRUE(places.ok()) << places.status();
-    for (const LogPlace& place : *places) {
-      EXPECT_FALSE(place.hdfs);
-      const std::vector<std::string> folders = *LogFolders(place, "bob", kApplication);
+    const auto locations = Places();
+    EXPECT_TRUE(locations.ok()) << locations.status();
+    for (const LogLocation& location : *locations) {
+      EXPECT_FALSE(location.hdfs);
+      const std::vector<std::string> folders = *LogFolders(location, "bob", kApplication);
       all.insert(all.end(), folders.begin(), folders.end());
     }
     return all;
@@ -70,10 +70,10 @@ TEST_F(LogPlacesTest, WhatIsConfiguredForOneForm) {
 TEST_F(LogPlacesTest, InHdfs) {
   hadoop::FakeNameNode name_node;
   configuration_.SetHdfs(name_node);
-  const auto places = Places();
-  ASSERT_TRUE(places.ok()) << places.status();
-  ASSERT_TRUE(places->front().hdfs);
-  EXPECT_EQ(places->front().hdfs->authority, hadoop::ToString(name_node.endpoint()));
+  const auto locations = Places();
+  ASSERT_TRUE(locations.ok()) << locations.status();
+  ASSERT_TRUE(locations->front().hdfs);
+  EXPECT_EQ(locations->front().hdfs->authority, hadoop::ToString(name_node.endpoint()));
 }
 
 TEST_F(LogPlacesTest, OnePathInTwoFileSystemsIsTwoPlaces) {
@@ -86,12 +86,12 @@ TEST_F(LogPlacesTest, OnePathInTwoFileSystemsIsTwoPlaces) {
   }
   configuration_.properties[prefix + "IFile.remote-app-log-dir"] = "file:///app-logs";
   configuration_.properties[prefix + "TFile.remote-app-log-dir"] = "/app-logs";
-  const auto places = Places();
-  ASSERT_TRUE(places.ok()) << places.status();
+  const auto locations = Places();
+  ASSERT_TRUE(locations.ok()) << locations.status();
   std::vector<std::string> found;
-  for (const LogPlace& place : *places) {
-    if (place.root == "/app-logs" && place.suffix == "kept") {
-      found.push_back(place.hdfs ? "hdfs" : "disk");
+  for (const LogLocation& location : *locations) {
+    if (location.root == "/app-logs" && location.suffix == "kept") {
+      found.push_back(location.hdfs ? "hdfs" : "disk");
     }
   }
   EXPECT_THAT(found, ElementsAre("disk", "hdfs"));

@@ -1,5 +1,5 @@
 // A container that was to be one of Docker's, and is or is not.
-#include "executor/place/docker_check.h"
+#include "executor/setup/docker_check.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

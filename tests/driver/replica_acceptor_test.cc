@@ -1,5 +1,5 @@
-// Replicas over real connections, and strangers at the door.
-#include "driver/replica_door.h"
+// Replicas over real connections, and strangers at the acceptor.
+#include "driver/replica_acceptor.h"
 
 #include <gtest/gtest.h>
 
@@ -71,16 +71,16 @@ class Peer {
   bool over_ = false;
 };
 
-class ReplicaDoorTest : public ::testing::Test {
+class ReplicaAcceptorTest : public ::testing::Test {
  protected:
   void SetUp() override {
     // Any free port, which nobody else takes meanwhile.
     auto listener = TcpListener::Listen(loop_.loop(), "127.0.0.1", 0, [](auto) {});
     port_ = (*listener)->port();
     listener->reset();
-    auto door = ReplicaDoor::Open(loop_.loop(), store_, port_);
-    ASSERT_TRUE(door.ok()) << door.status();
-    door_ = *std::move(door);
+    auto acceptor = ReplicaAcceptor::Open(loop_.loop(), store_, port_);
+    ASSERT_TRUE(acceptor.ok()) << acceptor.status();
+    acceptor_ = *std::move(acceptor);
     store_.Begin(core::PlanSlots({{"a", 2}}, 2).value());
   }
   /// The snapshot of a store that has nothing but its plan.
@@ -93,10 +93,10 @@ class ReplicaDoorTest : public ::testing::Test {
   LoopDriver loop_;
   rendezvous::LocalStore store_{loop_.loop(), core::StoreLimits::For(2)};
   int port_ = 0;
-  std::unique_ptr<ReplicaDoor> door_;
+  std::unique_ptr<ReplicaAcceptor> acceptor_;
 };
 
-TEST_F(ReplicaDoorTest, AChangeIsToldToAllBeforeItIsDone) {
+TEST_F(ReplicaAcceptorTest, AChangeIsToldToAllBeforeItIsDone) {
   Peer one(loop_, port_), other(loop_, port_);
   SkipSnapshot(one);
   SkipSnapshot(other);
@@ -113,7 +113,7 @@ TEST_F(ReplicaDoorTest, AChangeIsToldToAllBeforeItIsDone) {
   EXPECT_EQ(*store_.Get("global", "0"), "here");
 }
 
-TEST_F(ReplicaDoorTest, FramesMayComeInPieces) {
+TEST_F(ReplicaAcceptorTest, FramesMayComeInPieces) {
   Peer peer(loop_, port_);
   SkipSnapshot(peer);
   const std::string frame =
@@ -123,7 +123,7 @@ TEST_F(ReplicaDoorTest, FramesMayComeInPieces) {
   EXPECT_EQ(peer.Next<core::ChangeDone>()->id, 1U);
 }
 
-TEST_F(ReplicaDoorTest, MegabytesArriveWhole) {
+TEST_F(ReplicaAcceptorTest, MegabytesArriveWhole) {
   Peer peer(loop_, port_);
   SkipSnapshot(peer);
   std::string large(1 << 20, 'x');
@@ -136,7 +136,7 @@ TEST_F(ReplicaDoorTest, MegabytesArriveWhole) {
   EXPECT_TRUE(*std::get<core::PutValue>(*operation).value == large);
 }
 
-TEST_F(ReplicaDoorTest, WhoMakesNoSenseIsSentAway) {
+TEST_F(ReplicaAcceptorTest, WhoMakesNoSenseIsSentAway) {
   const std::string cases[] = {"GET /global/0 HTTP/1.1\r\n\r\n", std::string("\xff\xff\xff\xff"),
                                BigEndian(2) + "\xff\xff"};
   for (const std::string& nonsense : cases) {
@@ -149,17 +149,17 @@ TEST_F(ReplicaDoorTest, WhoMakesNoSenseIsSentAway) {
   SkipSnapshot(peer);
 }
 
-TEST_F(ReplicaDoorTest, OneThatGoesIsForgotten) {
+TEST_F(ReplicaAcceptorTest, OneThatGoesIsForgotten) {
   {
     Peer peer(loop_, port_);
     SkipSnapshot(peer);
-    EXPECT_EQ(door_->replicas(), 1U);
+    EXPECT_EQ(acceptor_->replicas(), 1U);
   }
   Peer next(loop_, port_);
   SkipSnapshot(next);
   store_.Put("global", "0", Bytes("x"), [](const absl::Status&) {});
   EXPECT_TRUE(next.Next<core::StoreOperation>().has_value());
-  EXPECT_EQ(door_->replicas(), 1U);
+  EXPECT_EQ(acceptor_->replicas(), 1U);
 }
 
 }  // namespace

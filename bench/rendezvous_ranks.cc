@@ -33,6 +33,7 @@
 #include "executor/horovod/rendezvous_replica.h"
 #include "nlohmann/json.hpp"
 #include "tests/rendezvous/rendezvous_run.h"
+#include "tony/v1/application_master.pb.h"
 
 namespace tony {
 namespace {

@@ -12,6 +12,7 @@
 #include "client/remote_logs/log_origins.h"
 #include "common/on_loop.h"
 #include "rpc/convert/log_piece.h"
+#include "tony/v1/application_master.pb.h"
 
 namespace tony::client {
 

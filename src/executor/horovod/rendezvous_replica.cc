@@ -13,6 +13,7 @@
 #include "rpc/convert/convert_rendezvous.h"
 #include "rpc/tunnel/tunnel_pump.h"
 #include "rpc/tunnel/tunnel_relay.h"
+#include "tony/v1/application_master.pb.h"
 
 namespace tony::executor {
 namespace {

@@ -10,6 +10,7 @@
 #include "rpc/convert/utf8.h"
 #include "rpc/grpc/pending_call.h"
 #include "rpc/security/grpc_credentials.h"
+#include "tony/v1/application_master.grpc.pb.h"
 
 namespace tony::rpc {
 namespace {
@@ -127,8 +128,7 @@ class JobClient::StopCall {
 
 JobClient::JobClient(const std::string& master_address, const Credentials& credentials,
                      std::optional<Duration> silence_limit)
-    : channel_(MakeMasterChannel(master_address, credentials, silence_limit)),
-      stub_(v1::JobService::NewStub(channel_)) {}
+    : channel_(MakeMasterChannel(master_address, credentials, silence_limit)) {}
 
 JobClient::~JobClient() {
   // The second wait is skipped after a first one that timed out: gRPC without threads answers
@@ -153,7 +153,7 @@ absl::Status JobClient::Stop(const std::string& reason, Duration deadline) {
   v1::StopRequest request;
   request.set_reason(ToUtf8(reason));
   v1::StopResponse response;
-  return FromGrpc(stub_->Stop(&context, request, &response));
+  return FromGrpc(v1::JobService::NewStub(channel_)->Stop(&context, request, &response));
 }
 
 void JobClient::StopLater(const std::string& reason, Duration deadline,
@@ -168,7 +168,8 @@ absl::StatusOr<std::string> JobClient::OpenPage(Duration deadline) {
   grpc::ClientContext context;
   context.set_deadline(DeadlineIn(deadline));
   v1::OpenPageResponse response;
-  TONY_RETURN_IF_ERROR(FromGrpc(stub_->OpenPage(&context, v1::OpenPageRequest(), &response)));
+  const std::unique_ptr<v1::JobService::Stub> stub = v1::JobService::NewStub(channel_);
+  TONY_RETURN_IF_ERROR(FromGrpc(stub->OpenPage(&context, v1::OpenPageRequest(), &response)));
   return response.url();
 }
 

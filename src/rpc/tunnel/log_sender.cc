@@ -8,6 +8,7 @@
 #include "common/on_loop.h"
 #include "common/status_macros.h"
 #include "rpc/convert/log_piece.h"
+#include "tony/v1/application_master.pb.h"
 
 namespace tony::rpc {
 

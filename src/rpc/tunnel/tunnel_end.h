@@ -8,11 +8,14 @@
 #include "absl/status/status.h"
 #include "core/model/task_id.h"
 #include "rpc/security/credentials.h"
-#include "tony/v1/application_master.pb.h"
 
 namespace grpc {
 class Channel;
 }
+namespace tony::v1 {
+class LogWish;
+class TunnelFrame;
+}  // namespace tony::v1
 
 namespace tony::rpc {
 

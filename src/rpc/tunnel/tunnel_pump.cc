@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/logging.h"
 #include "common/on_loop.h"
+#include "tony/v1/application_master.pb.h"
 
 namespace tony::rpc {
 

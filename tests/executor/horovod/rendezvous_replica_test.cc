@@ -7,6 +7,7 @@
 #include "tests/common/loop_driver.h"
 #include "tests/os/network/second_user.h"
 #include "tests/rendezvous/gloo_worker.h"
+#include "tony/v1/application_master.pb.h"
 
 namespace tony::executor {
 namespace {

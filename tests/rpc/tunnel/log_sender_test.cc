@@ -9,6 +9,7 @@
 
 #include "tests/common/loop_driver.h"
 #include "tests/os/temporary_folder.h"
+#include "tony/v1/application_master.pb.h"
 
 namespace tony::rpc {
 namespace {

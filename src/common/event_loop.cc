@@ -41,13 +41,10 @@ class ReadableHandle : public EventLoop::Handle {
  public:
   ReadableHandle(asio::io_context& context, int fd, std::function<void()> function)
       : state_(std::make_shared<State>(context, fd, std::move(function))) {
-    Wait(state_);
+    Wait();
   }
-  ~ReadableHandle() override {
-    state_->alive = false;
-    // The caller owns `fd`: release() ends the wait without closing it.
-    state_->descriptor.release();
-  }
+  // The caller owns `fd`: release() ends the wait without closing it.
+  ~ReadableHandle() override { state_->descriptor.release(); }
 
  private:
   struct State {
@@ -55,20 +52,22 @@ class ReadableHandle : public EventLoop::Handle {
         : descriptor(context, fd), function(std::move(f)) {}
     asio::posix::stream_descriptor descriptor;
     std::function<void()> function;
-    bool alive = true;
   };
 
   // async_wait() reports one event, so each handler waits again unless `function` destroyed the
-  // handle.
-  static void Wait(const std::shared_ptr<State>& state) {
-    state->descriptor.async_wait(asio::posix::stream_descriptor::wait_read, [state](const auto&) {
-      if (!state->alive) return;
+  // handle. The handler shares the state, so that `function` outlives its own call.
+  void Wait() {
+    const auto handler = [this, state = state_](const auto&) {
+      const Lifetime::Observer handle = lifetime_.Observe();
       state->function();
-      if (state->alive) Wait(state);
-    });
+      if (!handle.ended()) Wait();
+    };
+    state_->descriptor.async_wait(asio::posix::stream_descriptor::wait_read,
+                                  lifetime_.Guard(handler));
   }
 
-  std::shared_ptr<State> state_;
+  const std::shared_ptr<State> state_;
+  const Lifetime lifetime_;
 };
 
 bool IsIgnored(int number) {
@@ -84,10 +83,9 @@ class SignalHandle : public EventLoop::Handle {
     for (const int number : signals) {
       if (number != SIGHUP || !IsIgnored(number)) state_->set.add(number);
     }
-    Wait(state_);
+    Wait();
   }
   ~SignalHandle() override {
-    state_->alive = false;
     // The pending handler keeps the set alive until the loop runs again, but the signals must get
     // their old disposition back now.
     boost::system::error_code ignored;
@@ -101,18 +99,21 @@ class SignalHandle : public EventLoop::Handle {
         : set(context), function(std::move(f)) {}
     asio::signal_set set;
     std::function<void(int)> function;
-    bool alive = true;
   };
 
-  static void Wait(const std::shared_ptr<State>& state) {
-    state->set.async_wait([state](const auto& error, int number) {
-      if (error || !state->alive) return;
+  // As ReadableHandle::Wait().
+  void Wait() {
+    const auto handler = [this, state = state_](const auto& error, int number) {
+      if (error) return;
+      const Lifetime::Observer handle = lifetime_.Observe();
       state->function(number);
-      if (state->alive) Wait(state);
-    });
+      if (!handle.ended()) Wait();
+    };
+    state_->set.async_wait(lifetime_.Guard(handler));
   }
 
-  std::shared_ptr<State> state_;
+  const std::shared_ptr<State> state_;
+  const Lifetime lifetime_;
 };
 
 }  // namespace

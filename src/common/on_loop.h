@@ -2,7 +2,6 @@
 #pragma once
 
 #include <functional>
-#include <memory>
 #include <utility>
 
 #include "common/event_loop.h"
@@ -20,17 +19,6 @@ std::function<void(Arguments...)> OnLoop(EventLoop& loop, const Lifetime& lifeti
   return [&loop, guarded = lifetime.Guard(function), object](Arguments... arguments) {
     loop.Post([guarded, object, ... values = std::move(arguments)]() mutable {
       guarded(object, std::move(values)...);
-    });
-  };
-}
-
-/// The same, with a flag that the object sets to false when its callbacks are to be dropped.
-template <typename Object, typename... Arguments>
-std::function<void(Arguments...)> OnLoop(EventLoop& loop, const std::shared_ptr<bool>& alive,
-                                         Object* object, void (Object::*function)(Arguments...)) {
-  return [&loop, alive, object, function](Arguments... arguments) {
-    loop.Post([alive, object, function, ... values = std::move(arguments)]() mutable {
-      if (*alive) (object->*function)(std::move(values)...);
     });
   };
 }

@@ -1,36 +1,52 @@
 // Validates byte sequences by table 3-7 of Unicode 15 (well-formed UTF-8 byte sequences).
 #include "common/utf8.h"
 
+#include <algorithm>
+#include <iterator>
+
 namespace tony {
 namespace {
 
 constexpr char kReplacement[] = "\xEF\xBF\xBD";
 
-/// Length in bytes of the well-formed sequence at `position`; 0 if there is none.
+/// A row of the table: the sequences of `length` bytes whose first two bytes are in these ranges.
+/// All further bytes are in 80..BF.
+struct SequenceRow {
+  uint8_t first_low;
+  uint8_t first_high;
+  uint8_t second_low;
+  uint8_t second_high;
+  size_t length;
+};
+
+// The table's rows without the first one, which is ASCII. The range of the second byte depends on
+// the first one: this excludes overlong forms (after E0 and F0), surrogates (after ED), and code
+// points beyond U+10FFFF (after F4).
+constexpr SequenceRow kRows[] = {
+    {0xC2, 0xDF, 0x80, 0xBF, 2}, {0xE0, 0xE0, 0xA0, 0xBF, 3}, {0xE1, 0xEC, 0x80, 0xBF, 3},
+    {0xED, 0xED, 0x80, 0x9F, 3}, {0xEE, 0xEF, 0x80, 0xBF, 3}, {0xF0, 0xF0, 0x90, 0xBF, 4},
+    {0xF1, 0xF3, 0x80, 0xBF, 4}, {0xF4, 0xF4, 0x80, 0x8F, 4},
+};
+
+bool IsBetween(char byte, uint8_t low, uint8_t high) {
+  const auto value = static_cast<uint8_t>(byte);
+  return value >= low && value <= high;
+}
+
+/// Length in bytes of the well-formed sequence at `position`, which must be below `text.size()`; 0
+/// if there is none.
 size_t SequenceLength(std::string_view text, size_t position) {
-  auto byte = [&](size_t offset) -> uint8_t {
-    return position + offset < text.size() ? static_cast<uint8_t>(text[position + offset]) : 0;
-  };
-  auto between = [](uint8_t value, uint8_t low, uint8_t high) {
-    return value >= low && value <= high;
-  };
-  auto continuation = [&](size_t offset) { return between(byte(offset), 0x80, 0xBF); };
-  const uint8_t first = byte(0);
-  if (first < 0x80) return 1;
-  // The range of the second byte depends on the first one: this excludes overlong forms (after E0
-  // and F0), surrogates (after ED), and code points beyond U+10FFFF (after F4).
-  if (between(first, 0xC2, 0xDF)) return continuation(1) ? 2 : 0;
-  if (between(first, 0xE0, 0xEF)) {
-    const uint8_t low = first == 0xE0 ? 0xA0 : 0x80;
-    const uint8_t high = first == 0xED ? 0x9F : 0xBF;
-    return between(byte(1), low, high) && continuation(2) ? 3 : 0;
-  }
-  if (between(first, 0xF0, 0xF4)) {
-    const uint8_t low = first == 0xF0 ? 0x90 : 0x80;
-    const uint8_t high = first == 0xF4 ? 0x8F : 0xBF;
-    return between(byte(1), low, high) && continuation(2) && continuation(3) ? 4 : 0;
-  }
-  return 0;
+  const std::string_view rest = text.substr(position);
+  if (static_cast<uint8_t>(rest[0]) < 0x80) return 1;
+  const auto* const row = std::find_if(
+      std::begin(kRows), std::end(kRows),
+      [&](const SequenceRow& one) { return IsBetween(rest[0], one.first_low, one.first_high); });
+  if (row == std::end(kRows) || rest.size() < row->length) return 0;
+  if (!IsBetween(rest[1], row->second_low, row->second_high)) return 0;
+  const std::string_view tail = rest.substr(2, row->length - 2);
+  const bool complete =
+      std::all_of(tail.begin(), tail.end(), [](char byte) { return IsBetween(byte, 0x80, 0xBF); });
+  return complete ? row->length : 0;
 }
 
 }  // namespace

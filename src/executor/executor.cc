@@ -41,6 +41,12 @@ constexpr int kSilentLeases = 3;
 /// hangs.
 constexpr milliseconds kHadoopPatience{10000};
 
+/// Whether the message lets the task go on. An executor in doubt ignores such messages, because the
+/// task may be another executor's by now.
+bool IsOrder(const v1::MasterMessage& message) {
+  return message.has_prepare() || message.has_start() || message.has_members();
+}
+
 /// Makes the program executable when the command is a file of the working folder, as TonY does.
 void MakeCommandExecutable(const std::string& command, const std::string& working_folder) {
   const std::vector<std::string> words = absl::StrSplit(command, ' ', absl::SkipEmpty());
@@ -161,8 +167,7 @@ void Executor::OnMessage(const v1::MasterMessage& message) {
     return LogDebug("a message during the shutdown is ignored",
                     {{"kind", static_cast<int>(message.body_case())}});
   }
-  const bool order = message.has_prepare() || message.has_start() || message.has_members();
-  if (order && NoticeDoubt()) return;
+  if (IsOrder(message) && NoticeDoubt()) return;
   switch (message.body_case()) {
     case v1::MasterMessage::kAssignment:
       return OnAssignment(message.assignment());

@@ -21,6 +21,8 @@ constexpr char kHeadersOfAll[] =
 
 }  // namespace
 
+// A switch over the status codes that are sent, with the reason phrase of each from RFC 9110 (431:
+// RFC 6585, 507: RFC 4918).
 std::string StatusText(int status) {
   switch (status) {
     case 200:

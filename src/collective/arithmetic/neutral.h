@@ -8,7 +8,8 @@
 namespace tony::collective {
 
 /// The bits of the neutral element, which leaves each other value as it is: 0 for a sum, the
-/// largest value for a minimum. A rank without data contributes it.
+/// largest value for a minimum. A rank without data contributes it. A switch over all types, with
+/// one row for each: the compiler reports a type that is left out.
 constexpr uint64_t NeutralBits(DataType type, ReduceOp op) {
   struct Elements {
     uint64_t one;

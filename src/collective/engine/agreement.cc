@@ -127,6 +127,40 @@ std::string MembersFault(const Request& request, size_t ranks) {
   return "";
 }
 
+/// Empty, or why there is no such reduction: Adasum is an allreduce of floating-point numbers, and
+/// booleans have no average.
+std::string ReductionFault(const Kind& kind) {
+  const bool fits = kind.reduce == ReduceOp::kAdasum
+                        ? kind.operation == Operation::kAllReduce && IsFloating(kind.type)
+                        : kind.reduce != ReduceOp::kAverage || kind.type != DataType::kBool;
+  if (fits) return "";
+  return "there is no " + std::string(NameOf(kind.reduce)) + " " + NameOf(kind.operation) + " of " +
+         std::string(NameOf(kind.type));
+}
+
+/// Empty, or why an all-to-all cannot send the tensor's rows by the request's splits. The tensor
+/// has a first dimension.
+std::string SplitsFault(const Request& request, size_t ranks) {
+  if (request.splits.empty()) {
+    return "its " + std::to_string(request.shape[0]) + " rows cannot be split evenly among " +
+           std::to_string(ranks) + " ranks, and no splits are given";
+  }
+  // A split that is larger than the tensor is refused before the sum, which large splits would
+  // overflow.
+  const auto wrong = std::find_if(request.splits.begin(), request.splits.end(), [&](int64_t rows) {
+    return rows < 0 || rows > request.shape[0];
+  });
+  if (wrong != request.splits.end()) {
+    return "it has a split of " + std::to_string(*wrong) + " rows of " +
+           std::to_string(request.shape[0]);
+  }
+  const int64_t sum = std::accumulate(request.splits.begin(), request.splits.end(), int64_t{0});
+  if (request.splits.size() == ranks && sum == request.shape[0]) return "";
+  return "its " + std::to_string(request.splits.size()) + " splits with " + std::to_string(sum) +
+         " rows do not fit to " + std::to_string(ranks) + " ranks and " +
+         std::to_string(request.shape[0]) + " rows";
+}
+
 /// Empty, or what is wrong with one rank's request, whatever the others say. `names`: the ranks of
 /// the set, as ranks of the job.
 std::string Fault(const Request& request, const std::vector<int>& names) {
@@ -144,37 +178,8 @@ std::string Fault(const Request& request, const std::vector<int>& names) {
   if (by_rows && request.shape.empty()) {
     return std::string(NameOf(request.kind.operation)) + " needs a first dimension";
   }
-  if (Reduces(request.kind.operation)) {
-    const bool fits =
-        request.kind.reduce == ReduceOp::kAdasum
-            ? request.kind.operation == Operation::kAllReduce && IsFloating(request.kind.type)
-            : request.kind.reduce != ReduceOp::kAverage || request.kind.type != DataType::kBool;
-    if (!fits) {
-      return "there is no " + std::string(NameOf(request.kind.reduce)) + " " +
-             NameOf(request.kind.operation) + " of " + std::string(NameOf(request.kind.type));
-    }
-  }
-  if (request.kind.operation == Operation::kAllToAll) {
-    if (request.splits.empty()) {
-      return "its " + std::to_string(request.shape[0]) + " rows cannot be split evenly among " +
-             std::to_string(ranks) + " ranks, and no splits are given";
-    }
-    // A split that is larger than the tensor is refused before the sum, which large splits would
-    // overflow.
-    const auto wrong =
-        std::find_if(request.splits.begin(), request.splits.end(),
-                     [&](int64_t rows) { return rows < 0 || rows > request.shape[0]; });
-    if (wrong != request.splits.end()) {
-      return "it has a split of " + std::to_string(*wrong) + " rows of " +
-             std::to_string(request.shape[0]);
-    }
-    const int64_t sum = std::accumulate(request.splits.begin(), request.splits.end(), int64_t{0});
-    if (request.splits.size() != ranks || sum != request.shape[0]) {
-      return "its " + std::to_string(request.splits.size()) + " splits with " +
-             std::to_string(sum) + " rows do not fit to " + std::to_string(ranks) + " ranks and " +
-             std::to_string(request.shape[0]) + " rows";
-    }
-  }
+  if (Reduces(request.kind.operation)) return ReductionFault(request.kind);
+  if (request.kind.operation == Operation::kAllToAll) return SplitsFault(request, ranks);
   return "";
 }
 

@@ -270,14 +270,14 @@ void Coordinator::Settle(const std::string& name) {
   // A join makes all tensors of a group ready at once. OnReady() settles the group at the first of
   // them, before the others' requests were compared.
   if (complete && group.error.empty()) group.error = AgreeOnWaiting(group);
-  if (group.error.empty()) {
-    if (!complete) return;
-    const std::vector<std::string> names = std::move(group.names);
-    groups_.erase(found);
-    return PushReady(names);
-  }
-  // Tensors that some ranks lack fail later: the group keeps its error until none of its tensors
-  // can come any more.
+  if (!group.error.empty()) return FailGroup(name, group, complete);
+  if (!complete) return;
+  const std::vector<std::string> names = std::move(group.names);
+  groups_.erase(found);
+  PushReady(names);
+}
+
+void Coordinator::FailGroup(const std::string& name, Group& group, bool complete) {
   const std::string error = group.error;
   std::set<std::string> others;  // groups in which some ranks have a tensor that fails here
   for (const std::string& tensor : std::exchange(group.names, {})) {
@@ -293,11 +293,12 @@ void Coordinator::Settle(const std::string& name) {
       others.insert(other_name);
     }
   }
+  // The group keeps its error until none of its tensors can come any more.
   bool over = group.names.empty();
   for (size_t place = 0; place < members_.size(); ++place) {
     over = over && group.counts[place] >= group.sizes[place];
   }
-  if (complete || over) groups_.erase(found);
+  if (complete || over) groups_.erase(name);
   for (const std::string& other : others) Settle(other);
 }
 

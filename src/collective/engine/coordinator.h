@@ -110,6 +110,9 @@ class Coordinator {
   /// Decides as much about a group as is known by now: pushes it when it is ready, fails its
   /// tensors when it has an error.
   void Settle(const std::string& group);
+  /// Fails the tensors of a group that has an error, and with them every other group that has one
+  /// of them. `complete`: IsComplete(); otherwise tensors that some ranks lack fail later.
+  void FailGroup(const std::string& name, Group& group, bool complete);
   /// Empty, or a sentence that names a tensor of a complete group and a rank that lacks it.
   std::string Gap(const std::string& name, const Group& group) const;
   /// Empty, or why the ranks disagree on one of the group's tensors that OnReady() has not seen.

@@ -117,7 +117,8 @@ TONY_ON_GPU void ScaleElements(void* to, const void* from, uint64_t bytes, doubl
   }
 }
 
-/// Does one thread's part of copy number `copy`.
+/// Does one thread's part of copy number `copy`. A switch over all types, with one row for each:
+/// the compiler reports a type that is left out.
 TONY_ON_GPU void CopyPart(const CopyBatch& batch, unsigned copy, uint64_t begin, uint64_t step) {
   void* const to = batch.to[copy];
   const void* const from = batch.from[copy];

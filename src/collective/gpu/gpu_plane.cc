@@ -72,25 +72,30 @@ void GpuPlane::Run(const Decision& decision, std::vector<Tensor> tensors,
   changed_.notify_all();
 }
 
-Status GpuPlane::Begin(const Decision& decision, Issued& issued,
-                       std::chrono::milliseconds patience) {
+Status GpuPlane::GetReady(const Decision& decision, const std::vector<Tensor>& tensors,
+                          std::chrono::milliseconds patience) {
   {
     std::unique_lock lock(mutex_);
     WaitForRoom(lock);
     if (!failure_.ok()) return failure_;
   }
   if (setup_.gpu == nullptr) return {Code::kFailedPrecondition, "there are no GPUs here"};
-  for (size_t i = 0; i < issued.tensors.size(); ++i) {
-    if (issued.tensors[i].submitted() || issued.tensors[i].joined) continue;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    if (tensors[i].submitted() || tensors[i].joined) continue;
     return {Code::kAborted, "tensor '" + decision.tensors[i].name + "' is decided on, but rank " +
                                 std::to_string(setup_.names[static_cast<size_t>(host_.rank())]) +
                                 " has given it up"};
   }
   if (Status able = GpuOperations::Refusal(decision.kind, limitation_); !able.ok()) return able;
-  if (group_ == nullptr) {
-    if (Status met = Meet(After(patience)); !met.ok()) return met;
-    if (Status able = GpuOperations::Refusal(decision.kind, limitation_); !able.ok()) return able;
-  }
+  if (group_ != nullptr) return {};
+  if (Status met = Meet(After(patience)); !met.ok()) return met;
+  // The meeting has found out what the GPUs lack.
+  return GpuOperations::Refusal(decision.kind, limitation_);
+}
+
+Status GpuPlane::Begin(const Decision& decision, Issued& issued,
+                       std::chrono::milliseconds patience) {
+  if (Status ready = GetReady(decision, issued.tensors, patience); !ready.ok()) return ready;
   const std::lock_guard lock(mutex_);
   issued.begin = steady_clock::now();
   issued.deadline = After(patience);

@@ -85,6 +85,12 @@ class GpuPlane {
   };
 
   Status Begin(const Decision& decision, Issued& issued, std::chrono::milliseconds patience);
+  /// Waits for room, and checks that this rank can take part in the operation. Before the first
+  /// operation it runs the meeting. FailedPrecondition, InvalidArgument – as for Run(). Aborted –
+  /// the rank has given up one of the tensors. The other codes are those of Meet() and of the
+  /// plane's failure.
+  Status GetReady(const Decision& decision, const std::vector<Tensor>& tensors,
+                  std::chrono::milliseconds patience);
   /// Runs the meeting. Ok – the ranks' GPUs have met.
   Status Meet(Deadline deadline);
   /// Makes `group` the one that Fail() aborts.

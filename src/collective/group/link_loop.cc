@@ -149,18 +149,23 @@ bool LinkLoop::RunPosted(bool& stopping) {
   return !work.empty();
 }
 
-void LinkLoop::Wait(std::optional<std::chrono::nanoseconds> timeout, bool sending) {
-  std::vector<pollfd> watched;
-  std::vector<int> ranks;
+LinkLoop::PollSet LinkLoop::ToPoll(bool sending) const {
+  PollSet set;
   for (const auto& [rank, link] : links_) {
     const int input = sending ? 0 : POLLIN;
     const int output = link.unsent.empty() ? 0 : POLLOUT;
     if (link.ended || (input | output) == 0) continue;
-    watched.push_back(
+    set.descriptors.push_back(
         {.fd = link.connection.get(), .events = static_cast<short>(input | output), .revents = 0});
-    ranks.push_back(rank);
+    set.ranks.push_back(rank);
   }
-  if (!sending) watched.push_back({.fd = wake_.get(), .events = POLLIN, .revents = 0});
+  if (!sending) set.descriptors.push_back({.fd = wake_.get(), .events = POLLIN, .revents = 0});
+  return set;
+}
+
+void LinkLoop::Wait(std::optional<std::chrono::nanoseconds> timeout, bool sending) {
+  PollSet polled = ToPoll(sending);
+  std::vector<pollfd>& watched = polled.descriptors;
   int ready = 0;
   const auto look = [&] { return (ready = poll(watched.data(), watched.size(), 0)) != 0; };
   // An answer often comes within 50 microseconds, less than it takes to wake a thread, so the loop
@@ -171,10 +176,11 @@ void LinkLoop::Wait(std::optional<std::chrono::nanoseconds> timeout, bool sendin
   if (!sending && watched.back().revents != 0 && read(wake_.get(), &count, sizeof(count)) < 0) {
     return;
   }
-  for (size_t i = 0; i < ranks.size(); ++i) {
-    Link& link = links_.at(ranks[i]);
+  for (size_t i = 0; i < polled.ranks.size(); ++i) {
+    const int rank = polled.ranks[i];
+    Link& link = links_.at(rank);
     if ((watched[i].revents & POLLOUT) != 0) Write(link);
-    if (!sending && (watched[i].revents & ~POLLOUT) != 0) Receive(ranks[i], link);
+    if (!sending && (watched[i].revents & ~POLLOUT) != 0) Receive(rank, link);
   }
 }
 

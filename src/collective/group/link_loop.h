@@ -1,6 +1,8 @@
 // Sends and receives messages between ranks, on a thread of its own.
 #pragma once
 
+#include <poll.h>
+
 #include <chrono>
 #include <deque>
 #include <functional>
@@ -73,6 +75,12 @@ class LinkLoop {
     std::string unsent;
     bool ended = false;
   };
+  /// The argument of a poll(): `descriptors[i]` is the connection of `ranks[i]`. The eventfd, if it
+  /// is polled, comes after all connections.
+  struct PollSet {
+    std::vector<pollfd> descriptors;
+    std::vector<int> ranks;
+  };
 
   LinkLoop(std::vector<Peer> peers, Callbacks callbacks, Descriptor wake);
   void Run();
@@ -86,6 +94,8 @@ class LinkLoop {
   /// Waits until there is something to do, and does it. `sending`: waits only for connections that
   /// can take pending bytes.
   void Wait(std::optional<std::chrono::nanoseconds> timeout, bool sending);
+  /// Lists what Wait() polls. `sending`: only the connections with unsent bytes.
+  PollSet ToPoll(bool sending) const;
   void Receive(int rank, Link& link);
   /// Delivers the whole messages that were received. False: the connection has ended, by a goodbye
   /// or by bytes that are no message.

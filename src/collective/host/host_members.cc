@@ -11,6 +11,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "collective/base/random_name.h"
@@ -104,6 +105,15 @@ bool ReceiveAll(int connection, void* data, size_t bytes, Deadline deadline) {
   return true;
 }
 
+/// Receives what a guest sends to enter. Empty: another user's process, or it has sent nothing in
+/// time.
+std::optional<Entrance> ReceiveEntrance(int guest, Deadline deadline) {
+  Entrance entrance{};
+  if (!IsOwnUser(guest)) return std::nullopt;
+  if (!ReceiveAll(guest, &entrance, sizeof(entrance), deadline)) return std::nullopt;
+  return entrance;
+}
+
 /// Compares in constant time: the duration depends on `secret` alone.
 bool IsSecret(const Entrance& entrance, const std::string& secret) {
   if (entrance.secret_bytes != secret.size()) return false;
@@ -184,6 +194,23 @@ struct Guests {
             "rank " + std::to_string(missing) + " of this host has not come" +
                 (others > 0 ? ", and " + std::to_string(others) + " more" : "")};
   }
+  /// Whether the guest is a rank of this group that has not entered yet.
+  bool Expects(const Entrance& entrance, const std::string& secret) const {
+    const auto ranks = static_cast<int32_t>(here.size());
+    return entrance.greeting == kGreeting && IsSecret(entrance, secret) &&
+           entrance.ranks == ranks && entrance.rank > 0 && entrance.rank < ranks &&
+           !here[static_cast<size_t>(entrance.rank)];
+  }
+  /// Records that a rank has entered.
+  void Add(const Entrance& entrance, Descriptor connection) {
+    here[static_cast<size_t>(entrance.rank)] = true;
+    // A rank that waits less long than rank 0 shortens the wait for all: without it the group
+    // cannot be complete, so all hear of it at once.
+    const auto theirs =
+        std::chrono::milliseconds(std::clamp<int64_t>(entrance.patience_ms, 0, kMostMs));
+    deadline = std::min(deadline, After(theirs));
+    peers.push_back({entrance.rank, std::move(connection)});
+  }
   /// Waits for the next event. -1: a guest is at the listener. From 0 on: the index in `peers` of a
   /// rank that has ended; input means its end, since no rank sends anything yet. DeadlineExceeded.
   Result<int> Wait(int listener) const {
@@ -249,29 +276,19 @@ Result<HostAcceptor::Meeting> HostAcceptor::Gather(std::shared_ptr<SharedMemory>
     if (guest.get() < 0 && (errno == EMFILE || errno == ENFILE)) {
       return guests.Refuse(Failed("cannot accept"));
     }
-    Entrance entrance{};
+    if (guest.get() < 0) continue;
     const Deadline patience = std::min(guests.deadline, After(kStrangersTime));
-    if (guest.get() < 0 || !IsOwnUser(guest.get()) ||
-        !ReceiveAll(guest.get(), &entrance, sizeof(entrance), patience)) {
+    const std::optional<Entrance> entrance = ReceiveEntrance(guest.get(), patience);
+    if (!entrance) continue;
+    if (!guests.Expects(*entrance, secret)) {
+      SendReason(
+          guest.get(),
+          {Code::kFailedPrecondition,
+           "rank 0 of this host refuses rank " + std::to_string(entrance->rank) + " of " +
+               std::to_string(entrance->ranks) + ": another job's, or one that is there already"});
       continue;
     }
-    const bool fits = entrance.greeting == kGreeting && IsSecret(entrance, secret) &&
-                      entrance.ranks == ranks && entrance.rank > 0 && entrance.rank < ranks &&
-                      !guests.here[static_cast<size_t>(entrance.rank)];
-    if (!fits) {
-      SendReason(guest.get(), {Code::kFailedPrecondition,
-                               "rank 0 of this host refuses rank " + std::to_string(entrance.rank) +
-                                   " of " + std::to_string(entrance.ranks) +
-                                   ": another job's, or one that is there already"});
-      continue;
-    }
-    guests.here[static_cast<size_t>(entrance.rank)] = true;
-    // A rank that waits less long than rank 0 shortens the wait for all: without it the group
-    // cannot be complete, so all hear of it at once.
-    const auto theirs =
-        std::chrono::milliseconds(std::clamp<int64_t>(entrance.patience_ms, 0, kMostMs));
-    guests.deadline = std::min(guests.deadline, After(theirs));
-    guests.peers.push_back({entrance.rank, std::move(guest)});
+    guests.Add(*entrance, std::move(guest));
   }
   if (Status done = guests.HandOver(memory->descriptor()); !done.ok()) return done;
   return Meeting{.memory = std::move(memory), .peers = std::move(guests.peers)};

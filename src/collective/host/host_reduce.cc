@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <utility>
+#include <vector>
 
 #include "collective/arithmetic/copy.h"
 #include "collective/host/host_group.h"
@@ -108,6 +110,62 @@ class PiecewiseAllReduce {
   const Deadline deadline_;
 };
 
+/// The arguments of one reduce-scatter.
+struct Scattered {
+  const std::byte* in;
+  std::byte* out;
+  const std::vector<size_t>& counts;  ///< by rank: elements of its result
+  std::vector<size_t> edges;          ///< by rank: where its part of `in` begins; then the end
+  size_t element;                     ///< bytes of an element
+  ReduceKernel reduce;
+};
+
+/// The reduce-scatter of a vector that fits into a slot: one exchange. The sum is made while the
+/// slots come in. The errors are those of HostWait::Until.
+Status ReduceScatterSlots(HostPipe& pipe, const Scattered& vector, Deadline deadline) {
+  const auto me = static_cast<size_t>(pipe.rank());
+  const std::byte* sum = nullptr;
+  const auto write = [&](std::byte* slot) { std::memcpy(slot, vector.in, vector.edges.back()); };
+  const auto read = [&](int /*rank*/, const std::byte* slot) {
+    const std::byte* const own = slot + vector.edges[me];
+    if (sum != nullptr) vector.reduce(vector.out, sum, own, vector.counts[me]);
+    sum = sum == nullptr ? own : vector.out;
+  };
+  return pipe.Exchange(write, read, deadline);
+}
+
+/// The reduce-scatter of a long vector, through the windows. Each piece is divided into one part
+/// for each rank, of equal size. The part of a rank carries the next bytes of the elements that
+/// this rank reduces. The errors are those of HostWait::Until.
+Status ReduceScatterPieces(HostPipe& pipe, const Kernels& kernels, const Scattered& vector,
+                           Deadline deadline) {
+  const auto me = static_cast<size_t>(pipe.rank());
+  const std::vector<size_t>& counts = vector.counts;
+  const size_t part = PartBytes(kPieceBytes, pipe.ranks());
+  const size_t most = *std::max_element(counts.begin(), counts.end()) * vector.element;
+  const auto fill = [&](std::byte* window, uint32_t step) {
+    for (size_t r = 0; r < counts.size(); ++r) {
+      if (r == me) continue;
+      const auto [begin, size] = Part::Of(counts[r] * vector.element, part, step);
+      Copy(kernels, window + r * part, vector.in + vector.edges[r] + begin, size, false);
+    }
+  };
+  const auto take = [&](uint32_t piece, uint32_t step) -> Status {
+    Status there = pipe.UntilOthers(&RankLine::copied, piece + 1, deadline);
+    const auto [begin, size] = Part::Of(counts[me] * vector.element, part, step);
+    for (size_t done = 0; there.ok() && done < size; done += kBlockBytes) {
+      const auto of = [&, begin = begin](int r) -> const std::byte* {
+        return r == pipe.rank() ? vector.in + vector.edges[me] + begin + done
+                                : pipe.Window(r, piece) + me * part + done;
+      };
+      const size_t block = std::min(kBlockBytes, size - done);
+      ReduceAll(vector.reduce, vector.out + begin + done, of, pipe.ranks(), block / vector.element);
+    }
+    return there;
+  };
+  return pipe.InPieces(static_cast<uint32_t>(PartsOf(most, part)), fill, take, deadline);
+}
+
 }  // namespace
 
 Status HostGroup::AllReduce(const void* in, void* out, size_t count, DataType type, ReduceOp op,
@@ -183,8 +241,6 @@ void HostGroup::AddUp(const Fusion& fusion, ReduceKernel reduce) const {
   fusion.Scatter(0, fusion.bytes(), sum.data(), false);
 }
 
-/// Through the windows, each piece is divided into one part for each rank, of equal size. The part
-/// of a rank carries the next bytes of the elements that this rank reduces.
 Status HostGroup::ReduceScatter(const void* in, void* out, const std::vector<size_t>& counts,
                                 DataType type, ReduceOp op, Deadline deadline) {
   if (!failure_.ok()) return failure_;
@@ -193,43 +249,16 @@ Status HostGroup::ReduceScatter(const void* in, void* out, const std::vector<siz
   std::vector<size_t> edges = EdgesOf(counts);
   for (size_t& edge : edges) edge *= element;
   const size_t bytes = edges.back();
-  const auto me = static_cast<size_t>(rank());
-  const auto* from = static_cast<const std::byte*>(in);
-  auto* to = static_cast<std::byte*>(out);
   if (ranks() == 1 && bytes > 0) std::memcpy(out, in, bytes);
   if (ranks() == 1 || bytes == 0) return {};
-  const ReduceKernel reduce = kernels_.Reduce(type, op);
-  if (bytes <= kSlotBytes) {
-    const std::byte* sum = nullptr;
-    const auto write = [&](std::byte* slot) { std::memcpy(slot, from, bytes); };
-    const auto read = [&](int /*rank*/, const std::byte* slot) {
-      if (sum != nullptr) reduce(to, sum, slot + edges[me], counts[me]);
-      sum = sum == nullptr ? slot + edges[me] : to;
-    };
-    return Keep(pipe_.Exchange(write, read, deadline));
-  }
-  const size_t part = PartBytes(kPieceBytes, ranks());
-  const size_t most = *std::max_element(counts.begin(), counts.end()) * element;
-  const auto fill = [&](std::byte* window, uint32_t step) {
-    for (size_t r = 0; r < counts.size(); ++r) {
-      const auto [begin, size] = Part::Of(counts[r] * element, part, step);
-      if (r != me) Copy(kernels_, window + r * part, from + edges[r] + begin, size, false);
-    }
-  };
-  const auto take = [&](uint32_t piece, uint32_t step) -> Status {
-    Status there = pipe_.UntilOthers(&RankLine::copied, piece + 1, deadline);
-    const auto [begin, size] = Part::Of(counts[me] * element, part, step);
-    for (size_t done = 0; there.ok() && done < size; done += kBlockBytes) {
-      const auto of = [&, begin = begin](int r) -> const std::byte* {
-        return r == rank() ? from + edges[me] + begin + done
-                           : pipe_.Window(r, piece) + me * part + done;
-      };
-      const size_t block = std::min(kBlockBytes, size - done);
-      ReduceAll(reduce, to + begin + done, of, ranks(), block / element);
-    }
-    return there;
-  };
-  return Keep(pipe_.InPieces(static_cast<uint32_t>(PartsOf(most, part)), fill, take, deadline));
+  const Scattered vector = {.in = static_cast<const std::byte*>(in),
+                            .out = static_cast<std::byte*>(out),
+                            .counts = counts,
+                            .edges = std::move(edges),
+                            .element = element,
+                            .reduce = kernels_.Reduce(type, op)};
+  if (bytes <= kSlotBytes) return Keep(ReduceScatterSlots(pipe_, vector, deadline));
+  return Keep(ReduceScatterPieces(pipe_, kernels_, vector, deadline));
 }
 
 }  // namespace tony::collective

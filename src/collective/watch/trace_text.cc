@@ -4,6 +4,7 @@
 #include "collective/watch/trace_text.h"
 
 #include <array>
+#include <bit>
 #include <cstdio>
 
 namespace tony::collective {
@@ -22,19 +23,19 @@ std::string_view NameOf(Operation operation) {
 /// 127; 0: it is not UTF-8. (RFC 3629; overlong forms, surrogates and code points above U+10FFFF
 /// are refused.)
 size_t CharacterBytes(std::string_view text) {
+  // By length: the smallest code point that needs so many bytes. A smaller one is overlong.
+  static constexpr std::array<uint32_t, 5> kLeast = {0, 0, 0x80, 0x800, 0x10000};
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = byte(0);
-  const size_t size = first >= 0xC2 && first < 0xE0   ? 2
-                      : first >= 0xE0 && first < 0xF0 ? 3
-                      : first >= 0xF0 && first < 0xF5 ? 4
-                                                      : 0;
-  if (size == 0 || text.size() < size) return 0;
+  // The first byte has as many leading ones as the character has bytes.
+  const auto size = static_cast<size_t>(std::countl_one(byte(0)));
+  if (size < 2 || size >= kLeast.size() || text.size() < size) return 0;
+  uint32_t code_point = byte(0) & (0x7Fu >> size);
   for (size_t i = 1; i < size; ++i) {
     if ((byte(i) & 0xC0) != 0x80) return 0;
+    code_point = code_point << 6 | (byte(i) & 0x3Fu);
   }
-  const bool too_long = (first == 0xE0 && byte(1) < 0xA0) || (first == 0xF0 && byte(1) < 0x90);
-  const bool none = (first == 0xED && byte(1) > 0x9F) || (first == 0xF4 && byte(1) > 0x8F);
-  return too_long || none ? 0 : size;
+  const bool surrogate = code_point >= 0xD800 && code_point <= 0xDFFF;
+  return code_point < kLeast[size] || surrogate || code_point > 0x10FFFF ? 0 : size;
 }
 
 /// Nanoseconds as microseconds with three decimals: "12.345".

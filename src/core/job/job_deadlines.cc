@@ -95,8 +95,19 @@ std::optional<TimePoint> JobDeadlines::NextDeadline() const {
   return next;
 }
 
+bool JobDeadlines::EndIfOverdue() {
+  const std::chrono::milliseconds allowed = run_.job.timeouts.application;
+  if (allowed.count() <= 0 || run_.now - run_.started_at < allowed) return false;
+  Verdict verdict;
+  verdict.reason = Reason::kApplicationTimeout;
+  verdict.sentence = absl::StrCat(
+      "The job was not over after ", SecondsText(allowed), " (tony.application.timeout); it was ",
+      JobStateName(run_.state), ": ", DescribeWait(*WaitIn(run_.state, AwaitedTasks(run_.tasks))));
+  parts_.ending.Decide(std::move(verdict));
+  return true;
+}
+
 void JobDeadlines::Tick() {
-  const Timeouts& timeouts = run_.job.timeouts;
   // The order matters: this process's own absence is forgiven before any silence is judged.
   const bool was_absent = ForgiveOwnAbsence();
   checked_at_ = run_.now;
@@ -106,26 +117,25 @@ void JobDeadlines::Tick() {
     return;
   }
   if (run_.verdict || run_.state == JobState::kNew) return;
-  if (timeouts.application.count() > 0 && run_.now - run_.started_at >= timeouts.application) {
-    Verdict verdict;
-    verdict.reason = Reason::kApplicationTimeout;
-    verdict.sentence =
-        absl::StrCat("The job was not over after ", SecondsText(timeouts.application),
-                     " (tony.application.timeout); it was ", JobStateName(run_.state), ": ",
-                     DescribeWait(*WaitIn(run_.state, AwaitedTasks(run_.tasks))));
-    parts_.ending.Decide(std::move(verdict));
-    return;
-  }
+  if (EndIfOverdue()) return;
+  CheckContainers();
+  if (!run_.verdict) CheckTogether(was_absent);
+  parts_.gangs.ReleaseGangs();
+}
+
+void JobDeadlines::CheckContainers() {
   CheckSilence();
   if (!run_.verdict) CheckKilled();
   if (!run_.verdict) CheckAllocation();
   if (!run_.verdict && run_.tasks.count(TaskState::kStarting) > 0) CheckRegistration();
-  if (!run_.verdict) RecordMissing();
+}
+
+void JobDeadlines::CheckTogether(bool was_absent) {
+  RecordMissing();
   if (!run_.verdict) parts_.ranks.CheckPlanning();
   if (!run_.verdict && !was_absent) parts_.ranks.CheckRendezvous();
   if (!run_.verdict && run_.judge_at) parts_.judge.CheckJudgement();
   if (!run_.verdict && !was_absent) CheckGroups();
-  parts_.gangs.ReleaseGangs();
 }
 
 void JobDeadlines::CheckAllocation() {

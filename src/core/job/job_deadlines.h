@@ -24,6 +24,15 @@ class JobDeadlines {
   void Tick();
 
  private:
+  /// Ends the job if its time is over, and tells whether it is.
+  bool EndIfOverdue();
+  /// Checks what is awaited of each container: that it comes, registers, is heard of and goes. The
+  /// first check that ends the job is the last one.
+  void CheckContainers();
+  /// Checks what the tasks do together: the plan of their ranks, the rendezvous, a postponed
+  /// judgement, groups. The first check that ends the job is the last one. `was_absent`: the result
+  /// of ForgiveOwnAbsence(); after an absence the rendezvous and the groups are not checked.
+  void CheckTogether(bool was_absent);
   void CheckAllocation();
   /// Gives the gang's containers back when the rest of them does not come.
   void YieldIfHeldForLong(int number, Gang& gang);

@@ -16,6 +16,16 @@
 #include "core/model/lease.h"
 
 namespace tony::core {
+namespace {
+
+/// Whether the program of the run that the executor reports has been started.
+bool WasStarted(const input::HeldTask& held) {
+  using Phase = input::HeldTask::Phase;
+  return held.phase == Phase::kRunning ||
+         (held.phase == Phase::kEnded && held.exit.cause != TaskExit::Cause::kNotStarted);
+}
+
+}  // namespace
 
 void TaskSteps::Bind(Task& task, const Container& container) {
   parts_.executors.Bind(task, container);
@@ -76,19 +86,7 @@ void TaskSteps::ContainerGone(const input::ContainerEnded& ended) {
     if (!task->killed()) OnSilent(*task, Reason::kTaskLost, what);
     return;
   }
-  if (run_.verdict) {
-    if (!task->over()) {
-      // An executor that was told to go may be lost on its way.
-      const bool expected = task->killed() || task->binding == Binding::kDismissed ||
-                            task->binding == Binding::kLeaving;
-      if (ended.end.lost && !expected) task->exit = TaskExit::Lost(what);
-      parts_.record.ChangeTask(*task, TaskState::kStopped);
-      parts_.judge.Reconsider(*task);
-    }
-    parts_.executors.Unbind(*task);
-    parts_.ending.EndIfAllGone();
-    return;
-  }
+  if (run_.verdict) return GoneAfterVerdict(*task, ended.end.lost, what);
   const bool replaced = task->gathering() && task->kept;
   parts_.executors.Unbind(*task);
   // A stage that waits for the room of this type may be requested now.
@@ -107,6 +105,19 @@ void TaskSteps::ContainerGone(const input::ContainerEnded& ended) {
   }
   task->exit = TaskExit::Lost(what);
   parts_.judge.OnTaskFailed(*task, SuccessPolicy::FailureOf(*task));
+}
+
+void TaskSteps::GoneAfterVerdict(Task& task, bool lost, const std::string& what) {
+  if (!task.over()) {
+    // An executor that was told to go may be lost on its way.
+    const bool expected =
+        task.killed() || task.binding == Binding::kDismissed || task.binding == Binding::kLeaving;
+    if (lost && !expected) task.exit = TaskExit::Lost(what);
+    parts_.record.ChangeTask(task, TaskState::kStopped);
+    parts_.judge.Reconsider(task);
+  }
+  parts_.executors.Unbind(task);
+  parts_.ending.EndIfAllGone();
 }
 
 void TaskSteps::OnSilent(Task& task, Reason reason, const std::string& sentence) {
@@ -133,11 +144,8 @@ void TaskSteps::Rejoin(Task& task, const input::HeldTask& held) {
   run_.Do(effect::SendReattached{task.container->id});
   if (task.over()) return;
   using Phase = input::HeldTask::Phase;
-  const bool started =
-      held.phase == Phase::kRunning ||
-      (held.phase == Phase::kEnded && held.exit.cause != TaskExit::Cause::kNotStarted);
   // The program was started, but the journal has no release of its gang, so the run must not count.
-  const bool unknown_run = task.gang != 0 && task.state == TaskState::kStarting && started;
+  const bool unknown_run = task.gang != 0 && task.state == TaskState::kStarting && WasStarted(held);
   // An executor behind in epoch or attempt missed a prepare; it is sent again.
   if (held.epoch != run_.epoch || held.attempt != task.attempt || unknown_run) {
     run_.Do(effect::SendPrepare{task.container->id, run_.epoch, task.attempt, task.listed});

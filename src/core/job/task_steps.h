@@ -29,6 +29,10 @@ class TaskSteps {
   void Rejoin(Task& task, const input::HeldTask& held);
 
  private:
+  /// The end of a container while the job stops: nothing replaces the task. `lost`: the container
+  /// was lost, which `what` describes. It counts as the task's exit unless it was expected.
+  void GoneAfterVerdict(Task& task, bool lost, const std::string& what);
+
   JobRun& run_;
   const JobParts& parts_;
 };

@@ -4,6 +4,8 @@
 
 namespace tony::core {
 
+// A switch over all reasons, with one name for each: the compiler reports a reason that is left
+// out.
 std::string ReasonName(Reason reason) {
   switch (reason) {
     case Reason::kTasksSucceeded:

@@ -82,6 +82,8 @@ keys that belong to no type begin with them:
 
 std::string Cell(const std::string& text) { return absl::StrReplaceAll(text, {{"|", "\\|"}}); }
 
+// A switch over all types of values, with one text for each: the compiler reports a type that is
+// left out.
 std::string TypeText(const Key& key) {
   switch (key.type) {
     case ValueType::kText:

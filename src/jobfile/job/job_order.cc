@@ -89,13 +89,9 @@ class OrderBuilder {
     return types;
   }
 
-  void BuildStages() {
-    const bool prepare_set = !configuration_.GetList(kPrepare).empty();
-    const bool training_set = !configuration_.GetList(kTraining).empty();
-    if (!prepare_set && !training_set) return;
-    const size_t problems = result_.problems.size();
-    Names prepare = TypesOf(kPrepare);
-    Names training = TypesOf(kTraining);
+  // The types that neither stage names. A sidecar and Horovod's driver belong to no stage, so they
+  // are left out. Tells the user of a type that is in both stages.
+  Names TypesOfNoStage(const Names& prepare, const Names& training) {
     Names missing;
     for (const core::TaskType& type : job_.types) {
       const bool prepares = absl::c_linear_search(prepare, type.name);
@@ -108,6 +104,17 @@ class OrderBuilder {
         missing.push_back(type.name);
       }
     }
+    return missing;
+  }
+
+  void BuildStages() {
+    const bool prepare_set = !configuration_.GetList(kPrepare).empty();
+    const bool training_set = !configuration_.GetList(kTraining).empty();
+    if (!prepare_set && !training_set) return;
+    const size_t problems = result_.problems.size();
+    Names prepare = TypesOf(kPrepare);
+    Names training = TypesOf(kTraining);
+    const Names missing = TypesOfNoStage(prepare, training);
     if (result_.problems.size() > problems) return;  // else a misspelt type is reported as missing
     if (!prepare_set) {
       prepare = missing;

@@ -71,6 +71,11 @@ class TreeRemover {
       // The loop that clears the top folder removes the moved folder.
       if (renameat(parent, name.c_str(), top_, moved.c_str()) == 0) return;
     }
+    RemoveFolder(parent, name, path, depth);
+  }
+
+  // Removes a folder with its contents, as far as they may be removed.
+  void RemoveFolder(int parent, const std::string& name, const std::string& path, int depth) {
     UniqueFd folder = OpenFolder(parent, name);
     if (!folder.valid()) return Report(errno, path);
     if (!OnSameFileSystem(folder.get(), path)) return;

@@ -55,6 +55,12 @@ class Inbox {
     return taken;
   }
 
+  /// Whether there is one within `patience`; it stays there. For what must not come.
+  bool HasWithin(std::chrono::milliseconds patience) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, patience, [this] { return !items_.empty(); });
+  }
+
   bool empty() {
     std::lock_guard lock(mutex_);
     return items_.empty();

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -38,7 +39,9 @@ class MasterFixture : public ::testing::Test {
   CertificateAuthority authority_ = CertificateAuthority::Create(kJobId).value();
   EventLog log_;
   Inbox<std::string> calls_;  ///< of the JobService: "stop: REASON", "owner attached", "owner gone"
-  Inbox<core::JobInput> inputs_;     ///< of the ExecutorService
+  Inbox<core::JobInput> inputs_;  ///< of the ExecutorService
+  /// Called, if set, before each of the inputs, by gRPC's thread. To be set before the first call.
+  std::function<void(const core::JobInput&)> before_input_;
   Inbox<TunnelRelay::Wish> wishes_;  ///< of clients for tunnels
   Inbox<JobService::AnswerPage> pages_;
   TunnelRelay tunnels_{[this](const TunnelRelay::Wish& wish) { wishes_.Push(wish); }};
@@ -49,8 +52,10 @@ class MasterFixture : public ::testing::Test {
       {[this](const std::string& reason) { calls_.Push(absl::StrCat("stop: ", reason)); },
        [this] { calls_.Push("owner attached"); }, [this] { calls_.Push("owner gone"); },
        [this](JobService::AnswerPage answer) { pages_.Push(std::move(answer)); }}};
-  ExecutorService executor_service_{
-      kJobId, tunnels_, [this](core::JobInput input) { inputs_.Push(std::move(input)); }};
+  ExecutorService executor_service_{kJobId, tunnels_, [this](core::JobInput input) {
+                                      if (before_input_) before_input_(input);
+                                      inputs_.Push(std::move(input));
+                                    }};
   std::unique_ptr<MasterServer> server_;
 };
 

@@ -1,8 +1,7 @@
-// One reactor per stream, registered by container id; a queue holds the messages until gRPC has
-// written the one before.
+// One reactor per stream, registered by container id. The sink is called with the mutex held, which
+// orders the messages of a container's streams and the reports of their ends.
 #include "rpc/services/executor_service.h"
 
-#include <deque>
 #include <optional>
 #include <utility>
 
@@ -11,6 +10,7 @@
 #include "common/status_macros.h"
 #include "rpc/convert/convert.h"
 #include "rpc/convert/status_convert.h"
+#include "rpc/grpc/stream_reactor.h"
 #include "rpc/security/peer_role.h"
 #include "rpc/services/refused.h"
 
@@ -89,12 +89,14 @@ std::optional<core::JobInput> ToInput(const std::string& container_id,
 
 }  // namespace
 
-/// The stream of one executor. Deletes itself when gRPC is done with it. The service's mutex guards
-/// its state.
-class ExecutorService::Stream : public Reactor {
+/// The stream of one executor. The service's mutex guards its state.
+class ExecutorService::Stream : public ServerStream<Reactor, v1::MasterMessage> {
  public:
-  Stream(ExecutorService& service, std::string container_id, const std::string& peer)
-      : service_(service), container_id_(std::move(container_id)) {
+  Stream(ExecutorService& service, grpc::CallbackServerContext* context, std::string container_id)
+      : ServerStream(service.mutex_, kMostQueued),
+        service_(service),
+        context_(context),
+        container_id_(std::move(container_id)) {
     {
       std::lock_guard lock(service_.mutex_);
       auto found = service_.streams_.find(container_id_);
@@ -102,77 +104,74 @@ class ExecutorService::Stream : public Reactor {
         // The old stream is finished before the new one is registered, so each container has at
         // most one stream that speaks for it.
         LogInfo("an executor's earlier stream gives way to a new one",
-                {{"container", container_id_}, {"peer", peer}});
-        found->second->FinishLocked(
+                {{"container", container_id_}, {"peer", context->peer()}});
+        found->second->EndLocked(
             grpc::Status(grpc::StatusCode::ABORTED, "the container has opened another stream"));
       }
       service_.streams_[container_id_] = this;
     }
-    LogDebug("an executor's stream is open", {{"container", container_id_}, {"peer", peer}});
+    LogDebug("an executor's stream is open",
+             {{"container", container_id_}, {"peer", context->peer()}});
     StartRead(&incoming_);
   }
 
-  void SendLocked(const v1::MasterMessage& message) {
-    outgoing_.push_back(message);
-    WriteNextLocked();
+  /// ResourceExhausted – the executor does not read, and its stream is ended. FailedPrecondition –
+  /// a write has failed, so the stream is about to end.
+  absl::Status SendLocked(const v1::MasterMessage& message) {
+    absl::Status queued = WriteLocked(message);
+    if (absl::IsResourceExhausted(queued)) {
+      LogWarning("an executor does not read: its stream is ended", {{"container", container_id_}});
+      BreakLocked();
+      // The message that gRPC has would keep the stream open for as long as nobody reads it.
+      context_->TryCancel();
+    }
+    return queued;
   }
 
   void OnReadDone(bool ok) override {
-    if (!ok) return Break();
+    if (!ok) return OnCancel();
+    std::optional<core::JobInput> input = ToInput(container_id_, incoming_);
+    if (!input) {
+      LogDebug("a message of an unknown kind is ignored", {{"container", container_id_}});
+    }
     {
       std::lock_guard lock(service_.mutex_);
-      if (finished_) return;
-    }
-    if (std::optional<core::JobInput> input = ToInput(container_id_, incoming_)) {
-      service_.sink_(std::move(*input));
-    } else {
-      LogDebug("a message of an unknown kind is ignored", {{"container", container_id_}});
+      if (finished_locked()) return;
+      // The mutex is held during the call. Otherwise another thread could end this stream between
+      // the check and the call, and this message would follow the report that the stream broke, or
+      // the Hello of the container's next stream.
+      if (input) service_.sink_(*std::move(input));
     }
     StartRead(&incoming_);
   }
 
-  void OnWriteDone(bool ok) override {
+  /// The executor has ended the stream, or it is gone.
+  void OnCancel() override {
     std::lock_guard lock(service_.mutex_);
-    writing_ = false;
-    outgoing_.pop_front();
-    if (ok) WriteNextLocked();
+    BreakLocked();
   }
 
-  void OnCancel() override { Break(); }
-
-  void OnDone() override { delete this; }
-
  private:
-  /// The executor has ended the stream, or it is gone. A stream that was replaced reports nothing.
-  void Break() {
-    std::lock_guard lock(service_.mutex_);
-    if (!FinishLocked(grpc::Status::OK)) return;
+  /// Ends the stream and reports it. A stream that was replaced reports nothing.
+  void BreakLocked() {
+    if (!EndLocked(grpc::Status::OK)) return;
     LogDebug("an executor's stream has ended", {{"container", container_id_}});
     // The mutex is held during the call, so that this report comes before anything that the
     // container's next stream says.
     service_.sink_(core::input::ExecutorDetached{container_id_});
   }
 
-  void WriteNextLocked() {
-    if (writing_ || finished_ || outgoing_.empty()) return;
-    writing_ = true;
-    StartWrite(&outgoing_.front());
-  }
-
   /// Ends sending and receiving. False: they had ended before.
-  bool FinishLocked(const grpc::Status& status) {
-    if (std::exchange(finished_, true)) return false;
+  bool EndLocked(const grpc::Status& status) {
+    if (!FinishLocked(status)) return false;
     service_.streams_.erase(container_id_);
-    Finish(status);
     return true;
   }
 
   ExecutorService& service_;
+  grpc::CallbackServerContext* const context_;
   const std::string container_id_;
   v1::ExecutorMessage incoming_;
-  std::deque<v1::MasterMessage> outgoing_;
-  bool writing_ = false;
-  bool finished_ = false;
 };
 
 ExecutorService::ExecutorService(std::string job_id, TunnelRelay& tunnels, Sink sink)
@@ -182,7 +181,7 @@ grpc::ServerBidiReactor<v1::ExecutorMessage, v1::MasterMessage>* ExecutorService
     grpc::CallbackServerContext* context) {
   const absl::StatusOr<std::string> container = CheckExecutor(*context, job_id_, refused_log_);
   if (!container.ok()) return new Refused<Reactor>(ToGrpc(container.status()));
-  return new Stream(*this, *container, context->peer());
+  return new Stream(*this, context, *container);
 }
 
 TunnelReactor* ExecutorService::Tunnel(grpc::CallbackServerContext* context) {
@@ -201,13 +200,13 @@ absl::Status ExecutorService::Send(const std::string& container_id,
                                    const v1::MasterMessage& message) {
   std::lock_guard lock(mutex_);
   auto found = streams_.find(container_id);
-  if (found == streams_.end()) {
-    LogDebug("a message finds no open stream to its executor",
-             {{"container", container_id}, {"kind", static_cast<int>(message.body_case())}});
-    return absl::NotFoundError(absl::StrCat("no open stream to container ", container_id));
+  if (found != streams_.end()) {
+    absl::Status sent = found->second->SendLocked(message);
+    if (!absl::IsFailedPrecondition(sent)) return sent;
   }
-  found->second->SendLocked(message);
-  return absl::OkStatus();
+  LogDebug("a message finds no open stream to its executor",
+           {{"container", container_id}, {"kind", static_cast<int>(message.body_case())}});
+  return absl::NotFoundError(absl::StrCat("no open stream to container ", container_id));
 }
 
 }  // namespace tony::rpc

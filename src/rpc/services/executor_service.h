@@ -17,10 +17,15 @@ namespace tony::rpc {
 /// Turns executors' messages into inputs of the job's state machine and carries its answers back.
 /// The certificate identifies the container. A container's second stream ends its first. Thread
 /// safe; gRPC's threads call the sink, for each container in the order of its messages, followed by
-/// the report that its stream broke. The sink must not call the service.
+/// the report that its stream broke. The sink must not call the service, and must return soon,
+/// because it is called with the mutex held.
 class ExecutorService : public v1::ExecutorService::CallbackService {
  public:
   using Sink = std::function<void(core::JobInput)>;
+
+  /// Limit on the messages that wait for one executor. The driver's executor gets the most: one for
+  /// each tunnel that another executor opens, and all executors may do so at once.
+  static constexpr size_t kMostQueued = 2 * size_t{TunnelRelay::kMostExecutorTunnels};
 
   /// `tunnels` must outlive the server.
   ExecutorService(std::string job_id, TunnelRelay& tunnels, Sink sink);
@@ -31,7 +36,8 @@ class ExecutorService : public v1::ExecutorService::CallbackService {
   TunnelReactor* Reach(grpc::CallbackServerContext* context) override;
 
   /// Queues a message for the container's executor. NotFound – the executor has no open stream (any
-  /// more).
+  /// more). ResourceExhausted – kMostQueued messages wait already; the stream is ended, so that its
+  /// executor has to attach again.
   absl::Status Send(const std::string& container_id, const v1::MasterMessage& message);
 
  private:

@@ -10,6 +10,7 @@
 #include "common/logging.h"
 #include "rpc/convert/status_convert.h"
 #include "rpc/convert/utf8.h"
+#include "rpc/grpc/stream_reactor.h"
 #include "rpc/security/peer_role.h"
 #include "rpc/services/refused.h"
 
@@ -55,12 +56,15 @@ class PageCall : public grpc::ServerUnaryReactor, public std::enable_shared_from
   std::shared_ptr<PageCall> self_;
 };
 
-/// Writes the log to one client: one event at a time, and measurements while no event is left.
-/// Deletes itself when gRPC is done with it. The log's mutex guards its state.
-class FollowStream : public grpc::ServerWriteReactor<v1::JobEvent>, public EventLog::Follower {
+/// Writes the log to one client: one event at a time, and measurements while no event is left. The
+/// log's mutex guards its state. The client gets the log's own copy of each event.
+class FollowStream : public ServerStream<grpc::ServerWriteReactor<v1::JobEvent>,
+                                         std::shared_ptr<const v1::JobEvent>>,
+                     public EventLog::Follower {
  public:
   FollowStream(EventLog& log, const v1::FollowRequest& request, std::function<void()> on_broken)
-      : log_(log),
+      : ServerStream(log.mutex(), 1),
+        log_(log),
         next_(std::clamp<int64_t>(request.after_sequence(), 0,
                                   std::numeric_limits<int64_t>::max() - 1) +
               1),
@@ -75,42 +79,31 @@ class FollowStream : public grpc::ServerWriteReactor<v1::JobEvent>, public Event
   }
 
   void OnChangeLocked() override {
-    if (writing_ || over_) return;
-    current_ = NextLocked();
-    if (current_ != nullptr) {
-      writing_ = true;
-      StartWrite(current_.get());
+    if (writing_locked() || finished_locked()) return;
+    std::shared_ptr<const v1::JobEvent> next = NextLocked();
+    if (next != nullptr) {
+      // Refused only after a failed write, which has ended the stream.
+      WriteLocked(std::move(next)).IgnoreError();
     } else if (log_.closed_locked() && !log_.AwaitsLocked(next_)) {
-      over_ = true;
-      finished_ = true;
-      Finish(grpc::Status::OK);
+      FinishLocked(grpc::Status::OK);
     }
   }
 
-  void OnWriteDone(bool ok) override {
-    {
-      std::lock_guard lock(log_.mutex());
-      writing_ = false;
-      if (ok && !over_) {
-        if (current_->sequence() != 0) next_ = current_->sequence() + 1;
-        OnChangeLocked();
-        return;
-      }
-    }
-    Break();
-  }
-
-  void OnCancel() override { Break(); }
-
-  void OnDone() override {
-    {
-      std::lock_guard lock(log_.mutex());
-      log_.RemoveLocked(this);
-    }
-    delete this;
+  void OnCancel() override {
+    std::unique_lock lock(log_.mutex());
+    Break(lock);
   }
 
  private:
+  void OnWritten(bool ok, const std::shared_ptr<const v1::JobEvent>& written,
+                 std::unique_lock<std::mutex>& lock) override {
+    if (!ok) return Break(lock);
+    if (written->sequence() != 0) next_ = written->sequence() + 1;
+    OnChangeLocked();
+  }
+
+  void OnDoneLocked() override { log_.RemoveLocked(this); }
+
   /// The next message to write. Events come first, so that a measurement always belongs to a run
   /// that the client knows. Measurements are held back while the past is awaited.
   std::shared_ptr<const v1::JobEvent> NextLocked() {
@@ -125,18 +118,12 @@ class FollowStream : public grpc::ServerWriteReactor<v1::JobEvent>, public Event
   }
 
   /// The client is gone, as reported by a failed write or by OnCancel, whichever comes first.
-  void Break() {
-    bool broken;
-    {
-      std::lock_guard lock(log_.mutex());
-      broken = !std::exchange(over_, true);
-      if (!writing_ && !std::exchange(finished_, true)) {
-        Finish(grpc::Status(grpc::StatusCode::CANCELLED, "the client is gone"));
-      }
-    }
-    if (broken)
-      LogDebug("a follower of the events is gone", {{"owner", on_broken_ ? "yes" : "no"}});
-    if (broken && on_broken_) on_broken_();
+  /// Releases `lock`, which holds the mutex.
+  void Break(std::unique_lock<std::mutex>& lock) {
+    if (!FinishLocked(grpc::Status(grpc::StatusCode::CANCELLED, "the client is gone"))) return;
+    lock.unlock();
+    LogDebug("a follower of the events is gone", {{"owner", on_broken_ ? "yes" : "no"}});
+    if (on_broken_) on_broken_();
   }
 
   EventLog& log_;
@@ -144,10 +131,6 @@ class FollowStream : public grpc::ServerWriteReactor<v1::JobEvent>, public Event
   const bool measurements_;  ///< whether the client wants measurements
   int64_t measured_ = 0;     ///< position of the last measurement written
   const std::function<void()> on_broken_;
-  std::shared_ptr<const v1::JobEvent> current_;
-  bool writing_ = false;
-  bool over_ = false;      ///< nothing more is written: the log has ended, or the client is gone
-  bool finished_ = false;  ///< Finish() was called
 };
 
 }  // namespace

@@ -1,7 +1,6 @@
 // One template on gRPC's callback API serves all kinds of streams; `Call` selects the RPC.
 #include "rpc/tunnel/tunnel_end.h"
 
-#include <condition_variable>
 #include <mutex>
 #include <utility>
 
@@ -9,88 +8,65 @@
 #include "rpc/convert/convert.h"
 #include "rpc/convert/status_convert.h"
 #include "rpc/convert/utf8.h"
+#include "rpc/grpc/stream_reactor.h"
 #include "rpc/security/grpc_credentials.h"
 #include "tony/v1/application_master.grpc.pb.h"
 
 namespace tony::rpc {
 namespace {
 
-/// The stream of one tunnel end. The owner waits for OnDone and destroys the stream itself. gRPC's
-/// thread must not do that: it would also destroy the channel, and with it the thread it runs on.
-/// mutex_ guards the state. `Call`: the stub's method that opens the stream.
+/// The stream of one tunnel end; it has at most one frame to write. `Call`: the stub's method that
+/// opens the stream.
 template <typename Stub, auto Call>
-class Stream : public TunnelEnd, public grpc::ClientBidiReactor<v1::TunnelFrame, v1::TunnelFrame> {
+class Stream : public TunnelEnd, public ClientStream<v1::TunnelFrame, v1::TunnelFrame> {
  public:
-  Stream(std::unique_ptr<Stub> stub, v1::TunnelFrame first, Callbacks callbacks)
-      : stub_(std::move(stub)), callbacks_(std::move(callbacks)), outgoing_(std::move(first)) {}
+  Stream(std::unique_ptr<Stub> stub, Callbacks callbacks)
+      : ClientStream(1), stub_(std::move(stub)), callbacks_(std::move(callbacks)) {}
+  ~Stream() override { CancelAndWait(); }
 
-  ~Stream() override {
-    LetGo();
-    context_.TryCancel();
-    std::unique_lock lock(mutex_);
-    ended_.wait(lock, [this] { return done_; });
-  }
-
-  void Start() {
-    (stub_->async()->*Call)(&context_, this);
-    // The hold lasts until LetGo(): without it gRPC could end the call between two operations.
-    this->AddHold();
-    this->StartWrite(&outgoing_);
-    this->StartCall();
+  void Start(v1::TunnelFrame first) {
+    (stub_->async()->*Call)(&context(), this);
+    Open();
+    Write(std::move(first));
   }
 
   void Read() override {
-    std::lock_guard lock(mutex_);
-    if (held_) this->StartRead(&incoming_);
+    std::lock_guard lock(mutex());
+    if (held_locked()) ReadNext();
   }
 
   void Write(v1::TunnelFrame frame) override {
-    std::lock_guard lock(mutex_);
-    if (!held_) return;
-    outgoing_ = std::move(frame);
-    this->StartWrite(&outgoing_);
-  }
-
-  void OnReadDone(bool ok) override {
-    if (!ok) return LetGo();
-    callbacks_.on_frame(std::move(incoming_));
-  }
-
-  void OnWriteDone(bool ok) override {
-    if (!ok) return LetGo();
-    callbacks_.on_written();
-  }
-
-  void OnDone(const grpc::Status& status) override {
-    callbacks_.on_closed(FromGrpc(status));
-    std::lock_guard lock(mutex_);
-    done_ = true;
-    ended_.notify_all();
+    std::lock_guard lock(mutex());
+    // A stream that is over takes nothing, and its user hears of the end by on_closed.
+    if (held_locked()) WriteLocked(std::move(frame)).IgnoreError();
   }
 
  private:
-  void LetGo() {
-    std::lock_guard lock(mutex_);
-    if (std::exchange(held_, false)) this->RemoveHold();
+  void OnMessage(v1::TunnelFrame frame) override { callbacks_.on_frame(std::move(frame)); }
+
+  void OnReadEnd() override {
+    std::lock_guard lock(mutex());
+    LetGoLocked();
   }
+
+  void OnWritten(bool ok, std::unique_lock<std::mutex>& lock) override {
+    if (!ok) return LetGoLocked();
+    lock.unlock();
+    callbacks_.on_written();
+  }
+
+  void OnEnd(const grpc::Status& status) override { callbacks_.on_closed(FromGrpc(status)); }
 
   const std::unique_ptr<Stub> stub_;
   const Callbacks callbacks_;
-  grpc::ClientContext context_;
-  v1::TunnelFrame incoming_;
-  v1::TunnelFrame outgoing_;
-  std::mutex mutex_;
-  std::condition_variable ended_;
-  bool held_ = true;
-  bool done_ = false;
 };
 
 template <typename Service, auto Call>
 std::unique_ptr<TunnelEnd> Dial(const std::shared_ptr<grpc::Channel>& channel,
                                 v1::TunnelFrame first, TunnelEnd::Callbacks callbacks) {
-  auto stream = std::make_unique<Stream<typename Service::Stub, Call>>(
-      Service::NewStub(channel), std::move(first), std::move(callbacks));
-  stream->Start();
+  auto stream = std::make_unique<Stream<typename Service::Stub, Call>>(Service::NewStub(channel),
+                                                                       std::move(callbacks));
+  stream->Start(std::move(first));
   return stream;
 }
 

@@ -8,6 +8,7 @@
 #include "logs/log_feed.h"
 #include "rpc/convert/convert.h"
 #include "rpc/convert/status_convert.h"
+#include "rpc/grpc/stream_reactor.h"
 
 namespace tony::rpc {
 
@@ -33,14 +34,19 @@ grpc::Status Refusal(const v1::TunnelAnswer& answer) {
 
 }  // namespace
 
-/// One stream. Deletes itself when gRPC is done with it. The relay's mutex guards its state.
-class TunnelRelay::Leg : public TunnelReactor {
+/// One stream. The relay's mutex guards its state. One frame at most waits for gRPC, because the
+/// next one is read only when this one has been written.
+class TunnelRelay::Leg : public ServerStream<TunnelReactor, v1::TunnelFrame> {
  public:
   enum class Of { kClient, kReachingExecutor, kAnsweringExecutor };
 
   /// `container_id`: set for an executor that answers.
   Leg(TunnelRelay& relay, grpc::CallbackServerContext* context, Of of, std::string container_id)
-      : relay_(relay), context_(context), of_(of), container_id_(std::move(container_id)) {
+      : ServerStream(relay.mutex_, 1),
+        relay_(relay),
+        context_(context),
+        of_(of),
+        container_id_(std::move(container_id)) {
     std::lock_guard lock(relay_.mutex_);
     relay_.legs_.insert(this);
     if (is_client()) ++relay_.clients_;
@@ -61,7 +67,7 @@ class TunnelRelay::Leg : public TunnelReactor {
 
   void OnReadDone(bool ok) override {
     std::lock_guard lock(relay_.mutex_);
-    if (ended_) return;
+    if (finished_locked()) return;
     if (!ok) return BreakLocked();
     if (peer_ != nullptr) {
       ForwardLocked();
@@ -72,12 +78,28 @@ class TunnelRelay::Leg : public TunnelReactor {
     }
   }
 
-  void OnWriteDone(bool ok) override {
+  void OnCancel() override {
     std::lock_guard lock(relay_.mutex_);
-    writing_ = false;
-    if (ended_) return (void)Finish(status_);
+    BreakLocked();
+  }
+
+  /// Ends the stream; a frame that is being written may be lost.
+  void EndLocked(const grpc::Status& status) {
+    if (!FinishLocked(status)) return;
+    LogDebug("a tunnel's stream ends", {{"tunnel", tunnel_},
+                                        {"container", container_id_},
+                                        {"peer", context_->peer()},
+                                        {"why", status.error_message()}});
+    relay_.waiting_.erase(tunnel_);
+    // A peer that does not read would keep the write, and so the stream, open for ever.
+    if (writing_locked()) context_->TryCancel();
+  }
+
+ private:
+  void OnWritten(bool ok, const v1::TunnelFrame& written,
+                 std::unique_lock<std::mutex>& /*lock*/) override {
     if (!ok || peer_ == nullptr) return BreakLocked();
-    if (outgoing_.has_end()) {
+    if (written.has_end()) {
       peer_->direction_over_ = true;
       if (direction_over_) EndBothLocked(grpc::Status::OK);
       return;  // a leg that has ended its direction is not read any more
@@ -85,41 +107,14 @@ class TunnelRelay::Leg : public TunnelReactor {
     peer_->StartRead(&peer_->incoming_);
   }
 
-  void OnCancel() override {
-    std::lock_guard lock(relay_.mutex_);
-    BreakLocked();
-  }
-
-  void OnDone() override {
-    {
-      std::lock_guard lock(relay_.mutex_);
-      relay_.legs_.erase(this);
-      relay_.waiting_.erase(tunnel_);
-      if (is_client()) --relay_.clients_;
-      if (counted_ != nullptr) --*counted_;
-      if (peer_ != nullptr) peer_->peer_ = nullptr;
-    }
-    delete this;
-  }
-
-  /// Ends the stream; a frame that is being written may be lost.
-  void EndLocked(const grpc::Status& status) {
-    if (std::exchange(ended_, true)) return;
-    LogDebug("a tunnel's stream ends", {{"tunnel", tunnel_},
-                                        {"container", container_id_},
-                                        {"peer", context_->peer()},
-                                        {"why", status.error_message()}});
+  void OnDoneLocked() override {
+    relay_.legs_.erase(this);
     relay_.waiting_.erase(tunnel_);
-    status_ = status;
-    if (writing_) {
-      // A peer that does not read would keep the write, and so the stream, open for ever.
-      context_->TryCancel();
-    } else {
-      Finish(status_);
-    }
+    if (is_client()) --relay_.clients_;
+    if (counted_ != nullptr) --*counted_;
+    if (peer_ != nullptr) peer_->peer_ = nullptr;
   }
 
- private:
   /// Handles the first frame of a leg with a wish.
   void WishLocked() {
     if (!incoming_.has_open()) {
@@ -184,10 +179,8 @@ class TunnelRelay::Leg : public TunnelReactor {
           grpc::Status(StatusCode::INVALID_ARGUMENT,
                        absl::StrCat("a frame has more than ", kMostFrameBytes, " bytes")));
     }
-    if (peer_->ended_) return;
-    peer_->outgoing_.Swap(&incoming_);
-    peer_->writing_ = true;
-    peer_->StartWrite(&peer_->outgoing_);
+    // A peer that has ended takes nothing, and its end ends this leg, too.
+    peer_->WriteLocked(std::move(incoming_)).IgnoreError();
   }
 
   /// Ends both streams, because this one's remote end is gone.
@@ -213,11 +206,7 @@ class TunnelRelay::Leg : public TunnelReactor {
   int* counted_ = nullptr;  ///< the relay's counter that counts this leg, once it has told its wish
   Leg* peer_ = nullptr;     ///< the other stream, once they are joined
   v1::TunnelFrame incoming_;
-  v1::TunnelFrame outgoing_;
-  bool writing_ = false;
   bool direction_over_ = false;  ///< the end of this leg's direction was passed on
-  bool ended_ = false;           ///< Finish() was called, or will be when the write is done
-  grpc::Status status_;
 };
 
 TunnelReactor* TunnelRelay::FromClient(grpc::CallbackServerContext* context) {

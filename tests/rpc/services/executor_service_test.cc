@@ -5,6 +5,7 @@
 
 #include "common/logging.h"
 #include "rpc/convert/convert.h"
+#include "rpc/security/grpc_credentials.h"
 #include "rpc/services/executor_session.h"
 #include "tests/common/eventually.h"
 #include "tests/os/temporary_folder.h"
@@ -289,6 +290,97 @@ TEST_F(ExecutorServiceTest, ASecondStreamOfAContainerEndsTheFirst) {
   EXPECT_EQ(second.messages.Next().value_or(Prepare(0)).prepare().epoch(), 5);
   EXPECT_TRUE(first.messages.empty());
   EXPECT_TRUE(inputs_.empty());
+}
+
+// Holds the sink at a TaskStarted, which is the time between a message's arrival and the job's
+// input.
+class ExecutorServiceOrderTest : public ExecutorServiceTest {
+ protected:
+  // Long enough for an input that comes too early; a test that works waits as long.
+  static constexpr std::chrono::milliseconds kTooEarly{300};
+
+  void SetUp() override {
+    before_input_ = [this](const core::JobInput& input) {
+      if (!std::holds_alternative<input::TaskStarted>(input)) return;
+      held_.Push(true);
+      released_.Next();
+    };
+    ExecutorServiceTest::SetUp();
+  }
+
+  // Lets the executor send a TaskStarted that arrives and is held.
+  void HoldTaskStarted(Executor& executor) {
+    executor.SayHello();
+    ASSERT_EQ(NextAttached(), kContainer);
+    v1::ExecutorMessage message;
+    message.mutable_task_started()->set_pid(1);
+    executor.session->Send(std::move(message));
+    ASSERT_TRUE(held_.Next().has_value());
+  }
+
+  // Lets the held TaskStarted go, once whatever may overtake it has had the time to.
+  void Release() {
+    EXPECT_FALSE(inputs_.HasWithin(kTooEarly)) << "an input has overtaken an earlier one";
+    released_.Push(true);
+  }
+
+  Inbox<bool> held_;
+  Inbox<bool> released_;
+};
+
+TEST_F(ExecutorServiceOrderTest, AMessageComesBeforeTheReportThatItsStreamBroke) {
+  Executor executor(address(), ExecutorCredentials());
+  HoldTaskStarted(executor);
+  executor.session.reset();
+  Release();
+  EXPECT_EQ(NextInput<input::TaskStarted>().pid, 1);
+  EXPECT_EQ(NextInput<input::ExecutorDetached>().container_id, kContainer);
+}
+
+TEST_F(ExecutorServiceOrderTest, AMessageComesBeforeTheHelloOfTheNextStream) {
+  Executor first(address(), ExecutorCredentials());
+  HoldTaskStarted(first);
+  Executor second(address(), ExecutorCredentials());
+  second.SayHello();
+  Release();
+  EXPECT_EQ(NextInput<input::TaskStarted>().pid, 1);
+  EXPECT_EQ(NextAttached(), kContainer);
+}
+
+TEST_F(ExecutorServiceTest, AnExecutorThatDoesNotReadLosesItsStream) {
+  const auto stub =
+      v1::ExecutorService::NewStub(MakeMasterChannel(address(), ExecutorCredentials()));
+  grpc::ClientContext context;
+  const auto stream = stub->Attach(&context);
+  v1::ExecutorMessage hello;
+  hello.mutable_hello()->set_containment("cgroup");
+  ASSERT_TRUE(stream->Write(hello));
+  ASSERT_EQ(NextAttached(), kContainer);
+  v1::MasterMessage message;
+  message.mutable_shutdown()->set_reason(std::string(1000, 'r'));
+  absl::Status sent;
+  // What is on the way does not count, so it takes some more.
+  for (size_t i = 0; i < 2 * ExecutorService::kMostQueued && sent.ok(); ++i) {
+    sent = executor_service_.Send(kContainer, message);
+  }
+  EXPECT_EQ(sent.code(), absl::StatusCode::kResourceExhausted) << sent;
+  EXPECT_EQ(NextInput<input::ExecutorDetached>().container_id, kContainer);
+  EXPECT_TRUE(absl::IsNotFound(executor_service_.Send(kContainer, message)));
+  // gRPC tells a call's status only when all that has come is read.
+  while (stream->Read(&message)) {
+  }
+  EXPECT_EQ(stream->Finish().error_code(), grpc::StatusCode::CANCELLED);
+}
+
+TEST_F(ExecutorServiceOrderTest, AnApplicationMasterThatDoesNotReadLosesTheStream) {
+  Executor executor(address(), ExecutorCredentials());
+  HoldTaskStarted(executor);
+  v1::ExecutorMessage message;
+  message.mutable_log_loss()->set_sentence(std::string(1000, 's'));
+  for (size_t i = 0; i < 2 * ExecutorSession::kMostQueued; ++i) executor.session->Send(message);
+  const auto closed = executor.closed.Next();
+  released_.Push(true);
+  EXPECT_EQ(closed.value_or(absl::OkStatus()).code(), absl::StatusCode::kCancelled);
 }
 
 // A flood of refused calls would otherwise fill the log, so the place is limited.

@@ -1,4 +1,4 @@
-// Parses the ApplicationMaster's flags, each "--name=value", and reads its process's environment.
+// The table of the ApplicationMaster's options, and what its process's environment adds to them.
 #include "appmaster/options.h"
 
 #include <pwd.h>
@@ -8,9 +8,9 @@
 #include <filesystem>
 #include <system_error>
 
-#include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "common/command_line.h"
+#include "common/option_store.h"
 #include "common/process_setup.h"
 #include "common/status_macros.h"
 #include "logs/container_logs.h"
@@ -20,6 +20,40 @@ extern char** environ;
 
 namespace tony::appmaster {
 namespace {
+
+constexpr char kUsage[] =
+    "tony-am is started by tony-submit, with --job-folder=/…, or by YARN, with --on-yarn";
+
+// No row is required: the rule "a folder, unless on YARN" spans two.
+OptionTable TableOf(Options& options, bool& on_yarn) {
+  return {
+      {.name = "job-folder",
+       .value = "FOLDER",
+       .meaning = "the job's folder, absolute; its last part is the job's id",
+       .store = StoreText(options.job_folder)},
+      {.name = "client-fd",
+       .value = "NUMBER",
+       .meaning = "a socket whose end means that the client is gone; the address goes there",
+       .store = StoreNumber(options.client_fd, "a descriptor")},
+      {.name = "restarts",
+       .value = "NUMBER",
+       .meaning = "how often a detached job's ApplicationMaster may be started again",
+       .store = StoreNumber(options.restarts, "a number of restarts")},
+      {.name = "open-files",
+       .value = "NUMBER",
+       .meaning = "soft limit on open files for the users' programs; 0: this process's own",
+       .store = StoreNumber(options.open_files, "a number of open files")},
+      {.name = "detached",
+       .meaning = "the job outlives the client",
+       .store = StoreFlag(options.detached)},
+      {.name = "on-yarn",
+       .meaning = "this process runs in a container of YARN's, whose variables say the rest",
+       .store = StoreFlag(on_yarn)},
+      {.name = "look-up",
+       .meaning = "only print the address of the job's ApplicationMaster; with --on-yarn",
+       .store = StoreFlag(options.look_up)},
+  };
+}
 
 std::string Variable(const char* name) {
   const char* const value = std::getenv(name);
@@ -55,38 +89,17 @@ absl::StatusOr<Options::Yarn> ReadContainer() {
 
 absl::StatusOr<Options> ParseOptions(int argc, char** argv) {
   Options options;
-  for (int i = 1; i < argc; ++i) {
-    const std::string argument = argv[i];
-    if (absl::StartsWith(argument, "--job-folder=")) {
-      options.job_folder = argument.substr(argument.find('=') + 1);
-    } else if (absl::StartsWith(argument, "--client-fd=")) {
-      if (!absl::SimpleAtoi(argument.substr(argument.find('=') + 1), &options.client_fd)) {
-        return absl::InvalidArgumentError(absl::StrCat(argument, ": not a number"));
-      }
-    } else if (absl::StartsWith(argument, "--restarts=")) {
-      if (!absl::SimpleAtoi(argument.substr(argument.find('=') + 1), &options.restarts)) {
-        return absl::InvalidArgumentError(absl::StrCat(argument, ": not a number"));
-      }
-    } else if (absl::StartsWith(argument, "--open-files=")) {
-      if (!absl::SimpleAtoi(argument.substr(argument.find('=') + 1), &options.open_files)) {
-        return absl::InvalidArgumentError(absl::StrCat(argument, ": not a number"));
-      }
-    } else if (argument == "--on-yarn") {
-      TONY_ASSIGN_OR_RETURN(options.yarn, ReadContainer());
-    } else if (argument == "--look-up") {
-      options.look_up = true;
-    } else if (argument == "--detached") {
-      options.detached = true;
-    } else {
-      return absl::InvalidArgumentError(absl::StrCat("unknown argument ", argument));
-    }
+  bool on_yarn = false;
+  TONY_RETURN_IF_ERROR(
+      tony::ParseOptions(TableOf(options, on_yarn), {argv + 1, argv + argc}, kUsage));
+  if (on_yarn) {
+    TONY_ASSIGN_OR_RETURN(options.yarn, ReadContainer());
   }
   if (options.open_files == 0) options.open_files = OpenFilesLimit();
   if (options.yarn) return options;
   if (options.look_up) return absl::InvalidArgumentError("--look-up needs --on-yarn");
   if (options.job_folder.empty() || options.job_folder.front() != '/' || options.job_id().empty()) {
-    return absl::InvalidArgumentError(
-        "tony-am is started by tony-submit, with --job-folder=/…, or by YARN, with --on-yarn");
+    return absl::InvalidArgumentError(kUsage);
   }
   TONY_ASSIGN_OR_RETURN(options.executor_path, os::ProgramBeside("tony-executor"));
   for (char** variable = environ; *variable != nullptr; ++variable) {

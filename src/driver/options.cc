@@ -1,20 +1,27 @@
-// Parses flags of the form "--name=value". A job has either a fixed list of workers or an elastic
+// The table of tony-driver's options. A job has either a fixed list of workers or an elastic
 // policy, never both.
 #include "driver/options.h"
 
 #include <cstdint>
+#include <iterator>
 #include <numeric>
 
-#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "common/command_line.h"
+#include "common/option_store.h"
 #include "common/port_number.h"
 #include "common/status_macros.h"
 #include "core/rendezvous/worker_hosts.h"
 
 namespace tony::driver {
 namespace {
+
+constexpr char kUsage[] =
+    "tony-driver is started by tony, with --workers= and --tasks=, or with --elastic=, and with "
+    "--output=, --replica-port= and --rendezvous-timeout-ms=";
 
 /// "LEAST:MOST:RESETS:PATIENCE-MS"
 absl::StatusOr<core::ElasticPolicy> ParseElastic(const std::string& text) {
@@ -26,11 +33,50 @@ absl::StatusOr<core::ElasticPolicy> ParseElastic(const std::string& text) {
       !absl::SimpleAtoi(parts[2], &policy.resets) || !absl::SimpleAtoi(parts[3], &millis) ||
       policy.size.least < 1 || policy.size.most < policy.size.least || policy.resets < 0 ||
       millis < 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--elastic=", text, ": not of the form LEAST:MOST:RESETS:PATIENCE-MS"));
+    return absl::InvalidArgumentError("not of the form LEAST:MOST:RESETS:PATIENCE-MS");
   }
   policy.patience = std::chrono::milliseconds(millis);
   return policy;
+}
+
+OptionTable TableOf(Options& options) {
+  return {
+      {.name = "workers",
+       .value = "HOST:PROCESSES,…",
+       .meaning = "the hosts of a fixed job, each with its number of processes",
+       .store = StoreParsed(options.workers, &core::ParseWorkerList)},
+      {.name = "tasks",
+       .value = "TASK,…",
+       .meaning = "the task of each process of --workers, by rank",
+       .store = StoreList(options.tasks, ',')},
+      {.name = "elastic",
+       .value = "LEAST:MOST:RESETS:PATIENCE-MS",
+       .meaning = "the policy of an elastic job, whose members come through a file",
+       .store = StoreParsed(options.elastic, &ParseElastic)},
+      {.name = "host",
+       .value = "HOST",
+       .meaning = "Horovod's name of this host; for an elastic job",
+       .store = StoreText(options.host)},
+      {.name = "output",
+       .value = "FOLDER",
+       .meaning = "the folder for the plan and the other reports",
+       .required = true,
+       .store = StoreText(options.output_folder)},
+      {.name = "replica-port",
+       .value = "PORT",
+       .meaning = "the port on 127.0.0.1 for replicas",
+       .required = true,
+       .store = StoreNumber(options.replica_port, "a port", 1, kLargestPort)},
+      {.name = "rendezvous-timeout-ms",
+       .value = "NUMBER",
+       .meaning = "the limit in milliseconds from the first rank that waits to the last",
+       .required = true,
+       .store = StoreMilliseconds(options.rendezvous, 1)},
+      {.name = "log-level",
+       .value = "LEVEL",
+       .meaning = "the lowest level that is logged",
+       .store = StoreParsed(options.log_level, &ParseLogLevel)},
+  };
 }
 
 }  // namespace
@@ -41,52 +87,21 @@ int Processes(const std::vector<core::HostSlots>& workers) {
 }
 
 absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& arguments) {
-  std::string workers, tasks, output, port, rendezvous, elastic, host;
-  std::string log_level = LogLevelName(LogLevel::kInfo);
-  for (size_t i = 1; i < arguments.size(); ++i) {
-    const auto take = [&](const std::string& name, std::string& target) {
-      const std::string prefix = absl::StrCat("--", name, "=");
-      if (!absl::StartsWith(arguments[i], prefix)) return false;
-      target = arguments[i].substr(prefix.size());
-      return true;
-    };
-    if (!take("workers", workers) && !take("tasks", tasks) && !take("elastic", elastic) &&
-        !take("host", host) && !take("output", output) && !take("replica-port", port) &&
-        !take("rendezvous-timeout-ms", rendezvous) && !take("log-level", log_level)) {
-      return absl::InvalidArgumentError(absl::StrCat("unknown argument ", arguments[i]));
-    }
-  }
-  if (workers.empty() == elastic.empty() || workers.empty() != tasks.empty() || output.empty() ||
-      port.empty() || rendezvous.empty()) {
-    return absl::InvalidArgumentError(
-        "tony-driver is started by tony, with --workers= and --tasks=, or with --elastic=, and "
-        "with "
-        "--output=, --replica-port= and --rendezvous-timeout-ms=");
-  }
   Options options;
-  TONY_ASSIGN_OR_RETURN(options.log_level, ParseLogLevel(log_level));
-  options.output_folder = output;
-  options.host = host;
-  if (elastic.empty()) {
-    TONY_ASSIGN_OR_RETURN(options.workers, core::ParseWorkerList(workers));
-    options.tasks = absl::StrSplit(tasks, ',');
-    if (static_cast<int>(options.tasks.size()) != Processes(options.workers)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--tasks=", tasks, ": not one for each process of --workers=", workers));
-    }
-  } else {
-    TONY_ASSIGN_OR_RETURN(options.elastic, ParseElastic(elastic));
+  TONY_RETURN_IF_ERROR(tony::ParseOptions(TableOf(options),
+                                          {std::next(arguments.begin()), arguments.end()}, kUsage));
+  const bool fixed = !options.workers.empty();
+  if (fixed == options.elastic.has_value() || fixed == options.tasks.empty()) {
+    return absl::InvalidArgumentError(kUsage);
   }
-  if (!absl::SimpleAtoi(port, &options.replica_port) || options.replica_port < 1 ||
-      options.replica_port > kLargestPort) {
-    return absl::InvalidArgumentError(absl::StrCat("--replica-port=", port, ": not a port"));
+  if (fixed && static_cast<int>(options.tasks.size()) != Processes(options.workers)) {
+    const auto append_host = [](std::string* text, const core::HostSlots& host) {
+      absl::StrAppend(text, host.host, ":", host.slots);
+    };
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--tasks=", absl::StrJoin(options.tasks, ","), ": not one for each process of --workers=",
+        absl::StrJoin(options.workers, ",", append_host)));
   }
-  int64_t millis = 0;
-  if (!absl::SimpleAtoi(rendezvous, &millis) || millis < 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--rendezvous-timeout-ms=", rendezvous, ": not a number of milliseconds"));
-  }
-  options.rendezvous = std::chrono::milliseconds(millis);
   return options;
 }
 

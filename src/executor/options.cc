@@ -1,14 +1,14 @@
-// Parses flags of the form "--name=value". The launcher is part of tony, so anything unknown is an
+// The table of tony-executor's options. The launcher is part of tony, so anything unknown is an
 // error, not a warning.
 #include "executor/options.h"
 
 #include <cstdint>
+#include <iterator>
 #include <optional>
 
-#include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
+#include "common/command_line.h"
+#include "common/option_store.h"
 #include "common/status_macros.h"
 #include "executor/setup/container_folders.h"
 #include "hadoop/auth/token_file.h"
@@ -16,17 +16,76 @@
 namespace tony::executor {
 namespace {
 
-constexpr int64_t kMostMegabytes = int64_t{1}
-                                   << 40;  // largest value whose number of bytes fits into int64_t
+constexpr char kUsage[] =
+    "tony-executor is started by tony, with --container-id=, --master=, and --credentials= or "
+    "--credentials-secret=";
 
-absl::Status CheckNothingIsMissing(const Options& options) {
-  if (!options.container_id.empty() && !options.master_address.empty() &&
-      options.credentials_file.empty() != options.credentials_secret.empty()) {
-    return absl::OkStatus();
-  }
-  return absl::InvalidArgumentError(
-      "tony-executor is started by tony, with --container-id=, --master=, and --credentials= or "
-      "--credentials-secret=");
+absl::StatusOr<os::ContainmentWay> ParseContainment(const std::string& name) {
+  const std::optional<os::ContainmentWay> way = os::ParseContainmentWay(name);
+  if (way) return *way;
+  return absl::InvalidArgumentError("not a way of containment that is known");
+}
+
+/// The number of bytes of a number of MiB; the largest is the largest that fits into int64_t.
+absl::StatusOr<int64_t> ParseMegabytes(const std::string& text) {
+  constexpr int64_t kMostMegabytes = int64_t{1} << 40;
+  TONY_ASSIGN_OR_RETURN(const int64_t megabytes,
+                        ParseNumber<int64_t>(text, "a number of MiB", 0, kMostMegabytes));
+  return megabytes << 20;
+}
+
+OptionTable TableOf(Options& options) {
+  return {
+      {.name = "container-id",
+       .value = "ID",
+       .meaning = "the id of the container that this process runs",
+       .required = true,
+       .store = StoreText(options.container_id)},
+      {.name = "master",
+       .value = "HOST:PORT",
+       .meaning = "the address of the ApplicationMaster",
+       .required = true,
+       .store = StoreText(options.master_address)},
+      {.name = "address-file",
+       .value = "FILE",
+       .meaning = "where the next ApplicationMaster's address will stand, if this one is lost",
+       .store = StoreText(options.address_file)},
+      {.name = "address-command",
+       .value = "COMMAND",
+       .meaning = "prints the next ApplicationMaster's address; split at blanks",
+       .store = StoreList(options.address_command, ' ')},
+      {.name = "credentials",
+       .value = "FILE",
+       .meaning = "the executor's own credentials",
+       .store = StoreText(options.credentials_file)},
+      {.name = "credentials-secret",
+       .value = "NAME",
+       .meaning = "the secret of Hadoop's token file that holds the credentials",
+       .store = StoreText(options.credentials_secret)},
+      {.name = "registry-timeout-ms",
+       .value = "NUMBER",
+       .meaning = "the limit in milliseconds for the ApplicationMaster's first answer; 0: none",
+       .store = StoreMilliseconds(options.registry_timeout, 0)},
+      {.name = "containment",
+       .value = "WAY",
+       .meaning = "how the program is contained: auto, cgroup, namespace or process-tree",
+       .store = StoreParsed(options.containment.way, &ParseContainment)},
+      {.name = "memory-mb",
+       .value = "NUMBER",
+       .meaning = "the limit in MiB for the program and everything that it starts; 0: none",
+       .store = StoreParsed(options.containment.memory_bytes, &ParseMegabytes)},
+      {.name = "open-files",
+       .value = "NUMBER",
+       .meaning = "the program's soft limit on open files; 0: this process's own",
+       .store = StoreNumber(options.open_files, "a number of open files")},
+      {.name = "log-level",
+       .value = "LEVEL",
+       .meaning = "the lowest level that is logged",
+       .store = StoreParsed(options.log_level, &ParseLogLevel)},
+      {.name = "collective-package",
+       .meaning = "the program finds tony.collective by PYTHONPATH",
+       .store = StoreFlag(options.collective_package)},
+  };
 }
 
 }  // namespace
@@ -35,58 +94,10 @@ absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& arguments,
                                      const std::vector<std::string>& environment) {
   Options options;
   options.token_file = Variable(environment, "HADOOP_TOKEN_FILE_LOCATION");
-  std::string address_command;
-  std::string registry_timeout = "0";
-  std::string containment = "auto";
-  std::string memory = "0";
-  std::string open_files = "0";
-  std::string log_level = LogLevelName(options.log_level);
-  for (size_t i = 1; i < arguments.size(); ++i) {
-    const std::string& argument = arguments[i];
-    if (argument == "--collective-package") {
-      options.collective_package = true;
-      continue;
-    }
-    auto take = [&](const std::string& name, std::string& target) {
-      const std::string prefix = absl::StrCat("--", name, "=");
-      if (!absl::StartsWith(argument, prefix)) return false;
-      target = argument.substr(prefix.size());
-      return true;
-    };
-    if (!take("container-id", options.container_id) && !take("master", options.master_address) &&
-        !take("address-file", options.address_file) && !take("address-command", address_command) &&
-        !take("credentials", options.credentials_file) &&
-        !take("credentials-secret", options.credentials_secret) &&
-        !take("registry-timeout-ms", registry_timeout) && !take("containment", containment) &&
-        !take("memory-mb", memory) && !take("open-files", open_files) &&
-        !take("log-level", log_level)) {
-      return absl::InvalidArgumentError(absl::StrCat("unknown argument ", argument));
-    }
-  }
-  TONY_RETURN_IF_ERROR(CheckNothingIsMissing(options));
-  TONY_ASSIGN_OR_RETURN(options.log_level, ParseLogLevel(log_level));
-  options.address_command = absl::StrSplit(address_command, ' ', absl::SkipEmpty());
-  int64_t millis = 0;
-  if (!absl::SimpleAtoi(registry_timeout, &millis) || millis < 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--registry-timeout-ms=", registry_timeout, ": not a number of milliseconds"));
-  }
-  options.registry_timeout = std::chrono::milliseconds(millis);
-  const std::optional<os::ContainmentWay> way = os::ParseContainmentWay(containment);
-  if (!way) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--containment=", containment, ": not a way of containment that is known"));
-  }
-  options.containment.way = *way;
-  int64_t megabytes = 0;
-  if (!absl::SimpleAtoi(memory, &megabytes) || megabytes < 0 || megabytes > kMostMegabytes) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--memory-mb=", memory, ": not a number of MiB"));
-  }
-  options.containment.memory_bytes = megabytes << 20;
-  if (!absl::SimpleAtoi(open_files, &options.open_files)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--open-files=", open_files, ": not a number of open files"));
+  TONY_RETURN_IF_ERROR(tony::ParseOptions(TableOf(options),
+                                          {std::next(arguments.begin()), arguments.end()}, kUsage));
+  if (options.credentials_file.empty() == options.credentials_secret.empty()) {
+    return absl::InvalidArgumentError(kUsage);
   }
   return options;
 }

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <utility>
 
 namespace tony::appmaster {
 namespace {
@@ -118,11 +119,20 @@ TEST(MasterOptionsTest, LooksUpOnYarnAlone) {
 }
 
 TEST(MasterOptionsTest, RefusesWhatItDoesNotKnow) {
-  for (const std::string argument :
-       {"--verbose", "--detached=yes", "job.xml", "--client-fd=three"}) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"--verbose", "unknown option '--verbose'"},
+      {"--detach", "unknown option '--detach'; did you mean '--detached'?"},
+      {"--detached=yes", "--detached takes no value; leave '=yes' out"},
+      {"job.xml", "unexpected argument 'job.xml'; tony-am is started by tony-submit"},
+      {"--client-fd=three", "--client-fd=three: not a descriptor"},
+      {"--client-fd=-1", "--client-fd=-1: not a descriptor"},
+      {"--restarts=-1", "--restarts=-1: not a number of restarts"},
+      {"--open-files=many", "--open-files=many: not a number of open files"},
+  };
+  for (const auto& [argument, why] : cases) {
     const auto options = Parse({"--job-folder=/jobs/job-1", argument});
     EXPECT_EQ(options.status().code(), absl::StatusCode::kInvalidArgument) << argument;
-    EXPECT_THAT(std::string(options.status().message()), HasSubstr(argument));
+    EXPECT_THAT(std::string(options.status().message()), HasSubstr(why));
   }
 }
 

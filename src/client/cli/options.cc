@@ -1,5 +1,6 @@
 // Each option is translated into an override of a configuration key that keeps the option's name as
-// its origin, so that later errors can name the option.
+// its origin, so that later errors can name the option. The rows have no store: overrides apply in
+// an order of their own, and a command is composed of four options, so the whole line is needed.
 #include "client/cli/options.h"
 
 #include <algorithm>
@@ -8,7 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "client/cli/command_line.h"
+#include "common/command_line.h"
 #include "common/status_macros.h"
 #include "jobfile/values/paths.h"
 #include "jobfile/values/resource_grammar.h"
@@ -193,7 +194,8 @@ absl::StatusOr<SubmitOptions> ParseSubmitOptions(const std::vector<std::string>&
         "there is no job: name a job file, or a command with --executes (--help lists all "
         "options)");
   }
-  if (options.debug) options.overrides.push_back({"tony.application.log-level", "debug", "--debug"});
+  if (options.debug)
+    options.overrides.push_back({"tony.application.log-level", "debug", "--debug"});
   return options;
 }
 

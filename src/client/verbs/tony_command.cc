@@ -9,8 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "client/cli/terminal.h"
 #include "client/cli/version.h"
+#include "common/nearest_name.h"
 #include "common/status_macros.h"
-#include "jobfile/values/nearest_name.h"
 
 namespace tony::client {
 namespace {
@@ -56,7 +56,7 @@ absl::StatusOr<Verb> FindVerb(const std::string& name) {
     if (verb.name == name) return std::move(verb);
     names.push_back(verb.name);
   }
-  const std::optional<std::string> nearest = jobfile::NearestName(name, names);
+  const std::optional<std::string> nearest = NearestName(name, names);
   return absl::InvalidArgumentError(absl::StrCat(
       "unknown verb '", name, "'; ",
       nearest ? absl::StrCat("did you mean '", *nearest, "'?") : "tony --help lists all verbs"));

@@ -7,10 +7,10 @@
 
 #include "absl/status/statusor.h"
 #include "client/catalog/job_catalog.h"
-#include "client/cli/command_line.h"
 #include "client/cli/environment.h"
 #include "client/show/progress_printer.h"
 #include "common/clock.h"
+#include "common/command_line.h"
 #include "jobfile/configuration/configuration_loader.h"
 
 namespace tony::client {

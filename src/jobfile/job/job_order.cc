@@ -8,12 +8,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "common/nearest_name.h"
 #include "core/rendezvous/worker_hosts.h"
 #include "core/schedule/stage_graph.h"
 #include "jobfile/job/framework.h"
 #include "jobfile/job/key_check.h"
 #include "jobfile/keys/key_table.h"
-#include "jobfile/values/nearest_name.h"
 
 namespace tony::jobfile {
 namespace {

@@ -11,11 +11,11 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "common/nearest_name.h"
 #include "core/rendezvous/worker_hosts.h"
 #include "jobfile/job/horovod_rules.h"
 #include "jobfile/job/key_check.h"
 #include "jobfile/keys/key_table.h"
-#include "jobfile/values/nearest_name.h"
 #include "jobfile/values/values.h"
 
 namespace tony::jobfile {

@@ -9,8 +9,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "common/nearest_name.h"
 #include "jobfile/keys/key_groups.h"
-#include "jobfile/values/nearest_name.h"
 
 namespace tony::jobfile {
 namespace {

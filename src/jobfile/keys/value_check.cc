@@ -9,7 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "jobfile/values/nearest_name.h"
+#include "common/nearest_name.h"
 #include "jobfile/values/paths.h"
 #include "jobfile/values/placement.h"
 #include "jobfile/values/resource_grammar.h"

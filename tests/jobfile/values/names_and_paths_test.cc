@@ -1,33 +1,12 @@
-// Nearest names, resource entries and paths.
+// Resource entries and paths.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "jobfile/values/nearest_name.h"
 #include "jobfile/values/paths.h"
 #include "jobfile/values/resource_grammar.h"
 
 namespace tony::jobfile {
 namespace {
-
-TEST(EditDistanceTest, CountsInsertionsDeletionsReplacementsAndSwaps) {
-  EXPECT_EQ(EditDistance("", ""), 0);
-  EXPECT_EQ(EditDistance("abc", ""), 3);
-  EXPECT_EQ(EditDistance("worker", "worker"), 0);
-  EXPECT_EQ(EditDistance("wroker", "worker"), 1);
-  EXPECT_EQ(EditDistance("workers", "worker"), 1);
-  EXPECT_EQ(EditDistance("kitten", "sitting"), 3);
-}
-
-TEST(NearestNameTest, GivesTheClosestThatIsCloseEnough) {
-  EXPECT_EQ(NearestName("exectues", {"help", "executes", "conf"}), "executes");
-  EXPECT_EQ(NearestName("ps", {"worker", "chief"}), std::nullopt);
-  EXPECT_EQ(NearestName("abcdef", {"uvwxyz"}), std::nullopt);
-  EXPECT_EQ(NearestName("conf", {}), std::nullopt);
-}
-
-TEST(NearestNameTest, TheFirstOfEquallyCloseOnesWins) {
-  EXPECT_EQ(NearestName("cat", {"bat", "rat"}), "bat");
-}
 
 TEST(ResourceTest, ReadsAllFourForms) {
   EXPECT_EQ(*ParseResource("data/a.txt"), (core::ResourceEntry{"data/a.txt", "a.txt", false}));

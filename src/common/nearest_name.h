@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace tony::jobfile {
+namespace tony {
 
 /// The optimal string alignment distance: the number of single-character insertions, deletions,
 /// replacements and swaps of neighbours that turn `left` into `right`. Case-sensitive.
@@ -16,4 +16,4 @@ int EditDistance(const std::string& left, const std::string& right);
 std::optional<std::string> NearestName(const std::string& word,
                                        const std::vector<std::string>& candidates);
 
-}  // namespace tony::jobfile
+}  // namespace tony

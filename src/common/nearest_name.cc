@@ -1,11 +1,11 @@
-// Dynamic programming over the usual table of prefixes, of which three rows are kept: a swap of
-// neighbours looks back two rows.
-#include "jobfile/values/nearest_name.h"
+// Optimal string alignment distance by dynamic programming, with three rows of the usual table: a swap
+// of neighbours looks back two rows.
+#include "common/nearest_name.h"
 
 #include <algorithm>
 #include <utility>
 
-namespace tony::jobfile {
+namespace tony {
 
 int EditDistance(const std::string& left, const std::string& right) {
   const size_t width = right.size() + 1;
@@ -44,4 +44,4 @@ std::optional<std::string> NearestName(const std::string& word,
   return nearest;
 }
 
-}  // namespace tony::jobfile
+}  // namespace tony

@@ -1,17 +1,18 @@
 // Splits the arguments in one pass. Each error says what the user should write instead.
-#include "client/cli/command_line.h"
+#include "common/command_line.h"
 
 #include <algorithm>
 #include <optional>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "common/nearest_name.h"
 #include "common/status_macros.h"
-#include "jobfile/values/nearest_name.h"
 
-namespace tony::client {
+namespace tony {
 namespace {
 
 constexpr int kMeaningColumn = 32;
@@ -45,10 +46,16 @@ std::optional<OptionToken> ReadOptionToken(const std::string& token) {
 absl::Status UnknownOption(const OptionTable& table, const std::string& name) {
   std::vector<std::string> names;
   for (const OptionRow& row : table) names.push_back(Canonical(row.name));
-  const std::optional<std::string> nearest = jobfile::NearestName(Canonical(name), names);
-  const std::string advice =
-      nearest ? absl::StrCat("did you mean '--", FindRow(table, *nearest)->name, "'?")
-              : "--help lists all options";
+  const std::optional<std::string> nearest = NearestName(Canonical(name), names);
+  std::string advice = "--help lists all options";
+  if (nearest) {
+    advice = absl::StrCat("did you mean '--", FindRow(table, *nearest)->name, "'?");
+  } else if (FindRow(table, "help") == nullptr) {
+    // A program that only tony starts has no help, and few options.
+    advice = absl::StrCat("there are ", absl::StrJoin(table, ", ", [](auto* text, auto& row) {
+                            absl::StrAppend(text, "--", row.name);
+                          }));
+  }
   return absl::InvalidArgumentError(absl::StrCat("unknown option '--", name, "'; ", advice));
 }
 
@@ -79,6 +86,21 @@ absl::StatusOr<std::string> NextValue(const OptionTable& table, const OptionRow&
   }
   ++position;
   return next;
+}
+
+absl::Status CheckRequired(const OptionRow& row, const CommandLine& line,
+                           const std::string& usage) {
+  if (!row.required || !line.Value(row.name).empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(usage, "; --", row.name, "=", row.value, " is missing, which is ", row.meaning));
+}
+
+absl::Status StoreValues(const OptionRow& row, const CommandLine& line) {
+  if (!row.store) return absl::OkStatus();
+  for (const std::string& value : line.Values(row.name)) {
+    TONY_RETURN_IF_ERROR(Annotate(row.store(value), absl::StrCat("--", row.name, "=", value)));
+  }
+  return absl::OkStatus();
 }
 
 /// Breaks `text` into lines of at most `width` bytes at spaces.
@@ -140,6 +162,20 @@ absl::StatusOr<CommandLine> SplitCommandLine(const OptionTable& table,
   return line;
 }
 
+absl::Status ParseOptions(const OptionTable& table, const std::vector<std::string>& arguments,
+                          const std::string& usage) {
+  TONY_ASSIGN_OR_RETURN(const CommandLine line, SplitCommandLine(table, arguments));
+  if (!line.positionals.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("unexpected argument '", line.positionals.front(), "'; ", usage));
+  }
+  // What is missing comes before what is wrong, since `usage` tells a person who has started the
+  // program by hand that it is not for people.
+  for (const OptionRow& row : table) TONY_RETURN_IF_ERROR(CheckRequired(row, line, usage));
+  for (const OptionRow& row : table) TONY_RETURN_IF_ERROR(StoreValues(row, line));
+  return absl::OkStatus();
+}
+
 std::string RenderOptionTable(const OptionTable& table, int width) {
   std::string text;
   for (const OptionRow& row : table) {
@@ -160,4 +196,4 @@ std::string RenderOptionTable(const OptionTable& table, int width) {
   return text;
 }
 
-}  // namespace tony::client
+}  // namespace tony

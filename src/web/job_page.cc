@@ -65,6 +65,13 @@ std::string Link(const std::string& target, const std::string& text) {
   return absl::StrCat("<a href=\"", Escape(target), "\">", Escape(text), "</a>");
 }
 
+/// A link named `text` to a page of another server. The URL comes from a job's events, so another
+/// scheme, "javascript:" for one, is shown as text: a browser would run it as part of this page.
+std::string WebLink(const std::string& url, const std::string& text) {
+  const bool web = absl::StartsWith(url, "http://") || absl::StartsWith(url, "https://");
+  return web ? Link(url, text) : Escape(url);
+}
+
 std::string Code(const std::string& command) {
   return absl::StrCat("<code>", Escape(command), "</code>");
 }
@@ -104,7 +111,7 @@ std::string Headline(const core::ObservedJob& job, int64_t now_millis) {
 std::string LogLinks(const core::TaskChanged& task) {
   if (task.attempt <= 0) return "";
   // The one link leads to all logs, on the page of the service that keeps them.
-  if (!task.log_url.empty()) return Link(task.log_url, "all");
+  if (!task.log_url.empty()) return WebLink(task.log_url, "all");
   return absl::StrCat(Link(LogLink(task.task, task.attempt, "stdout"), "stdout"), " ",
                       Link(LogLink(task.task, task.attempt, "stderr"), "stderr"));
 }
@@ -150,13 +157,12 @@ std::string VisualizationCard(const core::ObservedJob& job) {
   const core::JobView& view = job.view;
   if (!view.visualization || view.verdict || job.lost) return "";
   const std::string& url = view.visualization->url;
-  const bool web = absl::StartsWith(url, "http://") || absl::StartsWith(url, "https://");
-  return absl::StrCat(
-      "<section class=\"card\">\n<p><b>TensorBoard</b> (or what else ",
-      Escape(view.visualization->task.ToString()), " shows): ", web ? Link(url, url) : Escape(url),
-      "</p>\n<p class=\"quiet\">From another machine, ", "or if that address cannot be reached: ",
-      Code(absl::StrCat("tony open ", view.job.job_id, " --tensorboard")),
-      " brings it to you through the job's own connection.</p>\n</section>\n");
+  return absl::StrCat("<section class=\"card\">\n<p><b>TensorBoard</b> (or what else ",
+                      Escape(view.visualization->task.ToString()), " shows): ", WebLink(url, url),
+                      "</p>\n<p class=\"quiet\">From another machine, ",
+                      "or if that address cannot be reached: ",
+                      Code(absl::StrCat("tony open ", view.job.job_id, " --tensorboard")),
+                      " brings it to you through the job's own connection.</p>\n</section>\n");
 }
 
 std::string Counts(const core::JobView& view) {

@@ -139,6 +139,18 @@ TEST(JobPage, Visualization) {
   EXPECT_THAT(job.Page(), Not(HasSubstr("href=\"javascript")));
 }
 
+TEST(JobPage, LogsThatAreKeptElsewhere) {
+  SampleJob job;
+  core::TaskChanged change{.task = {"worker", 0}, .state = core::TaskState::kRunning, .attempt = 1};
+  change.log_url = "http://node:8042/logs";
+  job.Add(change);
+  EXPECT_THAT(job.Page(), HasSubstr("<a href=\"http://node:8042/logs\">all</a>"));
+  change.log_url = "javascript:alert(1)";
+  job.Add(change);
+  EXPECT_THAT(job.Page(), Not(HasSubstr("href=\"javascript")));
+  EXPECT_THAT(job.Page(), HasSubstr("javascript:alert(1)"));
+}
+
 TEST(JobPage, EverythingIsEscaped) {
   SampleJob job(1, kEvil);
   job.Task(0, core::TaskState::kFailed, 1, kEvil)

@@ -26,9 +26,10 @@ void Asks::Add(const std::vector<core::ContainerRequest>& requests) {
 }
 
 void Asks::Cancel() {
-  // Asks that were never told are simply dropped. The others stay with the number 0 until Tell()
-  // has told the ResourceManager.
-  std::erase_if(asks_, [](const Ask& ask) { return !ask.told; });
+  // Asks that the ResourceManager does not know are simply dropped. The others stay with the number
+  // 0 until Tell() has told it; also one that waits for another try, of which it may have rejected
+  // only a part.
+  std::erase_if(asks_, [](const Ask& ask) { return !ask.known; });
   for (Ask& ask : asks_) {
     ask.missing = 0;
     ask.rejected = 0;
@@ -41,6 +42,7 @@ void Asks::Forgotten() {
   for (Ask& ask : asks_) {
     ask.rejected = 0;
     ask.told = false;
+    ask.known = false;
   }
 }
 
@@ -69,6 +71,7 @@ void Asks::Tell(::hadoop::yarn::AllocateRequestProto* request) {
     last_told_.push_back(ask.id);
     ask.rejected = 0;
     ask.told = true;
+    ask.known = true;
   }
   std::erase_if(asks_, [](const Ask& ask) { return ask.missing == 0; });
 }

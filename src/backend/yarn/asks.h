@@ -59,8 +59,9 @@ class Asks {
     ::hadoop::yarn::ResourceProto capability;
     std::string label;
     jobfile::TypePlacement placement;
-    int rejected = 0;  ///< part of the missing ones
-    bool told = false;
+    int rejected = 0;    ///< part of the missing ones
+    bool told = false;   ///< nothing has changed since the ResourceManager was told
+    bool known = false;  ///< the ResourceManager was told once, and may still hold a part of it
   };
 
   static ::hadoop::yarn::ResourceRequestProto ResourceRequest(const Ask& ask);

@@ -118,7 +118,11 @@ void Submission::ReadRest() {
         // counts whatever its number is.
         const bool news = event.ok() && (event->sequence > last_sequence_ ||
                                          std::holds_alternative<core::JobEnded>(event->body));
-        if (news) OnEvent(*event);
+        if (!news) return true;
+        core::JobEvent told = *event;
+        // The printers drop numbers that they have seen, and would drop the verdict with them.
+        if (told.sequence <= last_sequence_) told.sequence = last_sequence_ + 1;
+        OnEvent(told);
         return true;
       });
   if (verdict_) return loop_.Stop();

@@ -42,12 +42,14 @@ bool IsOwnUnfinished(const std::string& own) {
          std::all_of(own.begin() + static_cast<long>(dash) + 1, own.end(), absl::ascii_isalnum);
 }
 
-/// Removes incomplete files of clients that were killed.
-absl::StatusOr<int> RemoveCutOff(storage::JobFiles& files, const Clock& clock) {
+/// Removes incomplete files of clients that were killed, until `stop` is requested.
+absl::StatusOr<int> RemoveCutOff(storage::JobFiles& files, const Clock& clock,
+                                 const std::stop_token& stop) {
   TONY_ASSIGN_OR_RETURN(const std::vector<std::string> names,
                         files.ListUnfinished(backend::kCacheFolder));
   int removed = 0;
   for (const std::string& own : names) {
+    if (stop.stop_requested()) break;
     if (!IsOwnUnfinished(own)) continue;
     const std::string name = absl::StrCat(backend::kCacheFolder, "/", own);
     TONY_ASSIGN_OR_RETURN(const int64_t written, WrittenAt(name, files));
@@ -82,7 +84,7 @@ absl::StatusOr<int> RemoveUnusedFromCache(const backend::YarnCluster& cluster, c
     latest = std::min(latest, report.submitted_millis - Millis(kMarkAge + kStagingTakes));
   }
   TONY_ASSIGN_OR_RETURN(const std::unique_ptr<storage::JobFiles> files, cluster.OpenStaging());
-  TONY_ASSIGN_OR_RETURN(int removed, RemoveCutOff(*files, clock));
+  TONY_ASSIGN_OR_RETURN(int removed, RemoveCutOff(*files, clock, stop));
   TONY_ASSIGN_OR_RETURN(const std::vector<std::string> names, files->List(backend::kCacheFolder));
   for (const std::string& own : names) {
     if (stop.stop_requested()) break;

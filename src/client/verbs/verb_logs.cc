@@ -43,7 +43,22 @@ std::string TimeText(int64_t unix_millis) {
                           absl::LocalTimeZone());
 }
 
+/// InvalidArgument – options that choose or show lines stand beside --first-error, which looks
+/// through the logs whole.
+absl::Status CheckFirstError(const CommandLine& line) {
+  if (!line.Has("first-error")) return absl::OkStatus();
+  for (const char* const option : {"follow", "tail", "since", "timestamps", "level"}) {
+    if (!line.Has(option)) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("--", option,
+                     " has no effect with --first-error, which looks through the logs that exist "
+                     "now, from their begin; leave one of the two out"));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<history::LogStreamOptions> ReadOptions(const CommandLine& line, const Clock& clock) {
+  TONY_RETURN_IF_ERROR(CheckFirstError(line));
   history::LogStreamOptions options;
   if (line.Has("stdout") || line.Has("stderr") || line.Has("executor")) {
     options.selection.standard_output = line.Has("stdout");
@@ -153,8 +168,7 @@ absl::StatusOr<int> RunLogs(const CommandLine& line, const VerbContext& context)
   if (!target.task.empty()) {
     TONY_ASSIGN_OR_RETURN(options.selection.task, history::ResolveTask(job.job.view, target.task));
   }
-  // The first error is searched in the logs that exist now.
-  const bool follow = line.Has("follow") && !line.Has("first-error");
+  const bool follow = line.Has("follow");
   const auto notice = [&context](const std::string& sentence) {
     context.err(absl::StrCat("tony: ", SafeText(sentence), "\n"));
   };

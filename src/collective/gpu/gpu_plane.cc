@@ -140,8 +140,11 @@ Status GpuPlane::Meet(Deadline deadline) {
 }
 
 void GpuPlane::Publish(std::shared_ptr<NcclGroup> group) {
+  // The replaced group may be the last reference, and closing it waits for the other ranks' NCCL
+  // for seconds. It is destroyed after the lock, so that Fail() does not hold up the links' thread.
+  std::shared_ptr<NcclGroup> replaced;
   const std::lock_guard lock(fail_mutex_);
-  target_ = std::move(group);
+  replaced = std::exchange(target_, std::move(group));
   if (target_ != nullptr && failed_) target_->Fail(failed_why_, failed_when_);
 }
 

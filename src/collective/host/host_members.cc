@@ -44,10 +44,14 @@ int64_t MillisecondsUntil(Deadline deadline) {
   return std::max<int64_t>(std::chrono::ceil<std::chrono::milliseconds>(left).count(), 0);
 }
 
+bool IsLack(int error) {
+  return error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOBUFS;
+}
+
 Status Failed(const std::string& what) {
   const int error = errno;
-  const bool lack = error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOBUFS;
-  return {lack ? Code::kResourceExhausted : Code::kInternal, what + ": " + std::strerror(error)};
+  return {IsLack(error) ? Code::kResourceExhausted : Code::kInternal,
+          what + ": " + std::strerror(error)};
 }
 
 sockaddr_un AddressOf(const std::string& name) {
@@ -61,6 +65,19 @@ sockaddr_un AddressOf(const std::string& name) {
 
 socklen_t LengthOf(const std::string& name) {
   return static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+}
+
+/// Connects to the listener with this address. Returns 0, or the error's number; EAGAIN: the
+/// backlog was full for as long as SO_SNDTIMEO says.
+int Connect(int connection, const std::string& address) {
+  const sockaddr_un name = AddressOf(address);
+  for (;;) {
+    if (connect(connection, reinterpret_cast<const sockaddr*>(&name), LengthOf(address)) == 0) {
+      return 0;
+    }
+    // A program's signal says nothing about rank 0. A Unix socket is not half connected after it.
+    if (errno != EINTR) return errno;
+  }
 }
 
 bool IsOwnUser(int connection) {
@@ -273,9 +290,9 @@ Result<HostAcceptor::Meeting> HostAcceptor::Gather(std::shared_ptr<SharedMemory>
     // Guests are served one at a time. A stranger delays the ranks by kStrangersTime at most, and
     // only processes of the same user get as far as that.
     Descriptor guest(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-    if (guest.get() < 0 && (errno == EMFILE || errno == ENFILE)) {
-      return guests.Refuse(Failed("cannot accept"));
-    }
+    // The guest stays at the listener, so without this end the loop would spin until memory is
+    // there.
+    if (guest.get() < 0 && IsLack(errno)) return guests.Refuse(Failed("cannot accept"));
     if (guest.get() < 0) continue;
     const Deadline patience = std::min(guests.deadline, After(kStrangersTime));
     const std::optional<Entrance> entrance = ReceiveEntrance(guest.get(), patience);
@@ -313,11 +330,13 @@ Result<HostAcceptor::Meeting> HostAcceptor::Join(const std::string& address, int
       std::max(deadline - std::chrono::steady_clock::now(), Deadline::duration(1)));
   const timeval patience = {.tv_sec = left.count() / 1000000, .tv_usec = left.count() % 1000000};
   setsockopt(connection.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
-  const sockaddr_un name = AddressOf(address);
-  if (connect(connection.get(), reinterpret_cast<const sockaddr*>(&name), LengthOf(address)) != 0) {
+  if (const int error = Connect(connection.get(), address); error == EAGAIN) {
+    return Status(Code::kDeadlineExceeded,
+                  "rank 0 of this host lets nobody in: too many are at its listener");
+  } else if (error != 0) {
     // Rank 0 has published the address, so it was there and has ended.
     return Status(Code::kAborted,
-                  std::string("rank 0 of this host is not there: ") + std::strerror(errno));
+                  std::string("rank 0 of this host is not there: ") + std::strerror(error));
   }
   if (!IsOwnUser(connection.get())) {
     return Status(Code::kFailedPrecondition, "another user's program listens at rank 0's address");

@@ -39,15 +39,18 @@ struct Table {
   std::vector<std::string> hosts;      ///< of the HostAcceptors, by rank; empty: the rank has none
 };
 
-std::string ListeningHost(const Meeting& meeting, const MeetingPlan& plan) {
+Result<std::string> ListeningHost(const Meeting& meeting, const MeetingPlan& plan) {
   if (!meeting.address.empty()) return meeting.address;
-  return plan.loopback ? "127.0.0.1" : OwnHost();
+  if (plan.loopback) return std::string("127.0.0.1");
+  return OwnHost();
 }
 
 Result<Acceptors> Open(const Meeting& meeting, const MeetingPlan& plan,
                        const std::vector<int>& locals) {
   Acceptors acceptors;
-  auto net = NetAcceptor::Open(ListeningHost(meeting, plan), !meeting.secret.empty());
+  auto host_address = ListeningHost(meeting, plan);
+  if (!host_address.ok()) return host_address.status();
+  auto net = NetAcceptor::Open(*host_address, !meeting.secret.empty());
   if (!net.ok()) return net.status();
   acceptors.net = std::move(*net);
   if (locals.size() == 1 || locals[0] != meeting.rank) return acceptors;

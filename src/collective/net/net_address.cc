@@ -16,9 +16,10 @@
 namespace tony::collective {
 namespace {
 
-/// An address from TEST-NET-1 (RFC 5737), which no host has, so its route is the default route.
-/// Nothing is sent there.
+/// Addresses for documentation (RFC 5737, RFC 3849), which no host has, so their route is the
+/// default route. Nothing is sent there.
 constexpr char kElsewhere[] = "192.0.2.1";
+constexpr char kElsewhere6[] = "2001:db8::1";
 
 /// TCP keepalive: seconds of silence before the first probe, seconds between probes, and number of
 /// unanswered probes after which the host counts as gone. Keepalive covers idle connections only;
@@ -30,9 +31,28 @@ constexpr int kQuestions = 4;
 sockaddr_in& AsIpv4(sockaddr_storage& storage) { return reinterpret_cast<sockaddr_in&>(storage); }
 sockaddr_in6& AsIpv6(sockaddr_storage& storage) { return reinterpret_cast<sockaddr_in6&>(storage); }
 
-bool IsReachable(const ifaddrs& one) {
-  return one.ifa_addr != nullptr && one.ifa_addr->sa_family == AF_INET &&
-         (one.ifa_flags & IFF_UP) != 0 && (one.ifa_flags & IFF_LOOPBACK) == 0;
+/// The address of an interface that is up, if other hosts may reach it: empty for loopback and for
+/// a link-local IPv6 address, which means nothing without the other host's interface.
+std::string ReachableHost(const ifaddrs& one, int family) {
+  const bool usable = one.ifa_addr != nullptr && one.ifa_addr->sa_family == family &&
+                      (one.ifa_flags & IFF_UP) != 0 && (one.ifa_flags & IFF_LOOPBACK) == 0;
+  if (!usable) return "";
+  const void* at = &reinterpret_cast<const sockaddr_in*>(one.ifa_addr)->sin_addr;
+  if (family == AF_INET6) {
+    const auto* address = reinterpret_cast<const sockaddr_in6*>(one.ifa_addr);
+    if (IN6_IS_ADDR_LINKLOCAL(&address->sin6_addr)) return "";
+    at = &address->sin6_addr;
+  }
+  char text[INET6_ADDRSTRLEN] = "";
+  return inet_ntop(family, at, text, sizeof(text)) == nullptr ? "" : text;
+}
+
+/// The own address on the route to `elsewhere`; empty if there is no such route.
+std::string HostOnRouteTo(const char* elsewhere) {
+  auto address = NetAddress::Of(elsewhere, 9);
+  const Descriptor probe(socket(address->family(), SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (connect(probe.get(), address->data(), address->size()) != 0) return "";
+  return NetAddress::OfSocket(probe.get()).Host();
 }
 
 }  // namespace
@@ -93,22 +113,27 @@ bool NetAddress::IsLoopback() const {
   return family() == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&AsIpv6(storage).sin6_addr);
 }
 
-std::string OwnHost() {
-  auto elsewhere = NetAddress::Of(kElsewhere, 9);
-  const Descriptor probe(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  if (connect(probe.get(), elsewhere->data(), elsewhere->size()) == 0) {
-    return NetAddress::OfSocket(probe.get()).Host();
+std::string FirstReachableHost(const ifaddrs* list) {
+  for (const int family : {AF_INET, AF_INET6}) {
+    for (const ifaddrs* one = list; one != nullptr; one = one->ifa_next) {
+      if (std::string host = ReachableHost(*one, family); !host.empty()) return host;
+    }
+  }
+  return "";
+}
+
+Result<std::string> OwnHost() {
+  for (const char* const elsewhere : {kElsewhere, kElsewhere6}) {
+    if (std::string host = HostOnRouteTo(elsewhere); !host.empty()) return host;
   }
   ifaddrs* list = nullptr;
-  if (getifaddrs(&list) != 0) return "127.0.0.1";
+  if (getifaddrs(&list) != 0) return SocketError("cannot list the network interfaces");
   const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> owner(list, &freeifaddrs);
-  for (const ifaddrs* one = list; one != nullptr; one = one->ifa_next) {
-    if (!IsReachable(*one)) continue;
-    char text[INET_ADDRSTRLEN] = "";
-    const auto* address = reinterpret_cast<const sockaddr_in*>(one->ifa_addr);
-    if (inet_ntop(AF_INET, &address->sin_addr, text, sizeof(text)) != nullptr) return text;
-  }
-  return "127.0.0.1";
+  if (std::string host = FirstReachableHost(list); !host.empty()) return host;
+  return Status(
+      Code::kFailedPrecondition,
+      "this host has no address by which other hosts could reach it: no network interface "
+      "besides loopback is up and has an IPv4 or a global IPv6 address");
 }
 
 Status SocketError(const std::string& what) {

@@ -1,6 +1,7 @@
 // Numeric IP addresses with ports, and the options of TCP sockets.
 #pragma once
 
+#include <ifaddrs.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 
@@ -40,8 +41,12 @@ class NetAddress {
 };
 
 /// The address by which other hosts reach this host: that of the default route, else that of the
-/// first IPv4 network interface that is up, else loopback.
-std::string OwnHost();
+/// first network interface; of both, IPv4 comes before IPv6. FailedPrecondition: there is only
+/// loopback. More codes: those of SocketError().
+Result<std::string> OwnHost();
+/// The first address in a list of getifaddrs() by which other hosts may reach this host, IPv4
+/// before IPv6; empty: there is none.
+std::string FirstReachableHost(const ifaddrs* list);
 
 /// `what` with the text of `errno`. ResourceExhausted: descriptors or memory are lacking. Internal:
 /// any other error.

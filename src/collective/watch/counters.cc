@@ -37,18 +37,20 @@ std::string Counters::Text() const {
 
 Status Replace(const std::string& path, const std::string& contents) {
   const std::string fresh = path + ".new";
-  const auto failed = [&] {
-    return Status(Code::kInternal, "cannot write " + path + ": " + std::strerror(errno));
+  const auto failed = [&](int error) {
+    // The unfinished file must not stay behind; where none was made there is nothing to remove.
+    unlink(fresh.c_str());
+    return Status(Code::kInternal, "cannot write " + path + ": " + std::strerror(error));
   };
   {
     const Descriptor file(open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-    if (file.get() < 0) return failed();
-    if (write(file.get(), contents.data(), contents.size()) !=
-        static_cast<ssize_t>(contents.size())) {
-      return failed();
-    }
+    if (file.get() < 0) return failed(errno);
+    const ssize_t written = write(file.get(), contents.data(), contents.size());
+    if (written < 0) return failed(errno);
+    // A short write sets no errno; a full disk is its usual cause.
+    if (written != static_cast<ssize_t>(contents.size())) return failed(ENOSPC);
   }
-  return std::rename(fresh.c_str(), path.c_str()) == 0 ? Status() : failed();
+  return std::rename(fresh.c_str(), path.c_str()) == 0 ? Status() : failed(errno);
 }
 
 }  // namespace tony::collective

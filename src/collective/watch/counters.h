@@ -36,7 +36,7 @@ struct Counters {
 };
 
 /// Replaces the file `path` atomically: a reader sees the old contents or the new ones. Internal –
-/// the file cannot be written; the message names it.
+/// the file cannot be written; the message names it, and nothing stays beside it.
 Status Replace(const std::string& path, const std::string& contents);
 
 }  // namespace tony::collective

@@ -259,7 +259,10 @@ Status Watch::StartTimeline(const std::string& path, bool mark_cycles) {
     if (rank_ == 0) return timeline->SetClock(0, 0);
     clock_ = {};
     clock_for_ = timeline;
-    AskClock();
+    // The answer to a question of an earlier timeline comes first. It belongs to another time, so
+    // OnClock() asks anew instead of counting it.
+    clock_stale_ = clock_awaited_;
+    if (!clock_awaited_) AskClock();
   });
   return {};
 }

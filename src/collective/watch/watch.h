@@ -174,6 +174,8 @@ class Watch : private SubmissionWatch {
   // Owned by the links' thread:
   ClockOffset clock_;
   int64_t clock_asked_ = 0;
+  bool clock_awaited_ = false;  ///< the question has no answer yet
+  bool clock_stale_ = false;    ///< the awaited answer is one to an earlier timeline's question
   std::shared_ptr<Timeline> clock_for_;
   /// By rank: how long others have waited for it, as last reported.
   std::vector<std::chrono::nanoseconds> reported_waits_;

@@ -61,12 +61,15 @@ bool Watch::OnMessage(int from, std::string_view message) {
 }
 
 void Watch::AskClock() {
+  clock_awaited_ = true;
   clock_asked_ = NowNumber();
   Tell(0, kAskClock, 0);
 }
 
 void Watch::OnClock(int64_t there) {
+  clock_awaited_ = false;
   if (clock_for_ == nullptr) return;
+  if (std::exchange(clock_stale_, false)) return AskClock();
   clock_.Add(clock_asked_, there, NowNumber());
   if (clock_.answers() < kClockQuestions) return AskClock();
   clock_for_->SetClock(clock_.offset(), clock_.error());

@@ -56,9 +56,16 @@ Amount TotalOf(const Capacity& capacity) {
           .gpus = static_cast<int64_t>(capacity.gpus.size())};
 }
 
+/// GPUs are counted by their indices, as FreeGpus() does: a claim is read from a file, where the
+/// two numbers may differ.
 Amount HeldBy(const Claim& claim) {
   Amount sum;
-  for (const Grant& grant : claim.held) sum.Add(grant.resources, 1);
+  int64_t gpus = 0;
+  for (const Grant& grant : claim.held) {
+    sum.Add(grant.resources, 1);
+    gpus += static_cast<int64_t>(grant.gpus.size());
+  }
+  sum.gpus = gpus;
   return sum;
 }
 

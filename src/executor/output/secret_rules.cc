@@ -19,6 +19,9 @@ constexpr ptrdiff_t kMaxUserInfo = 512;
 /// Upper bound from "-----BEGIN " to the next dashes.
 constexpr ptrdiff_t kMaxKeyTitle = 64;
 
+// "://" and a URL's user and password are the longest text about which a rule may be undecided.
+static_assert(3 + kMaxUserInfo <= ptrdiff_t{kMaxUndecidedBytes});
+
 constexpr std::string_view kUpper = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 constexpr std::string_view kLower = "abcdefghijklmnopqrstuvwxyz";
 constexpr std::string_view kDigits = "0123456789";

@@ -26,6 +26,9 @@ struct SecretMatch {
 /// Number of first bytes by which FindSecretAnchor() recognizes a rule.
 inline constexpr size_t kSecretAnchorBytes = 4;
 
+/// MatchSecret() never answers kUndecided when more than this many bytes follow the place.
+inline constexpr size_t kMaxUndecidedBytes = 520;
+
 /// Returns the first place in [begin, end) at which a rule may match. If fewer than
 /// kSecretAnchorBytes remain there, a place counts if they may be the first bytes of a rule.
 /// Returns `end` if there is no such place.

@@ -26,14 +26,12 @@ inline constexpr char kRedacted[] = "[redacted]";
 ///    case. Nearly all output ends here.
 /// 2. If the table has an entry, the rules are tried.
 /// 3. A secret may be divided between two pieces of output. The possible begin of a secret at the
-///    end of a piece, at most kMaxHeld bytes, is held until the next piece. A secret without an end
-///    is swallowed as it comes.
+///    end of a piece, at most kMaxUndecidedBytes (secret_rules.h), is held until the next piece. A
+///    secret without an end is swallowed as it comes.
 ///
 /// Not thread safe.
 class SecretScanner {
  public:
-  static constexpr size_t kMaxHeld = 1024;
-
   /// Passes the bytes on to `sink`, in one or more pieces.
   void Add(const char* data, size_t size, const OutputSink& sink);
   /// Passes on the held bytes: no more output is expected.

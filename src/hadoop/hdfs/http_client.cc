@@ -14,6 +14,9 @@ namespace {
 
 constexpr size_t kLargestBody = size_t{16} * 1024 * 1024;
 constexpr long kBufferBytes = 256 * 1024;
+/// The bit mask of protocols. libcurl before 7.85 lacks CURLOPT_PROTOCOLS_STR, and the headers of
+/// later ones call this name, CURLOPT_PROTOCOLS, deprecated.
+constexpr auto kProtocols = static_cast<CURLoption>(181);
 constexpr int kFirstGood = 200;
 constexpr int kFirstNotGood = 300;
 
@@ -75,51 +78,71 @@ struct HttpClient::Handle {
   Handle(const Handle&) = delete;
   Handle& operator=(const Handle&) = delete;
 
+  /// Sets an option. Requests are sent only while none was refused: each one left out would widen
+  /// what a request may do. The first refusal stays in `refused`.
+  template <typename Value>
+  void Set(CURLoption option, Value value) {
+    const CURLcode result = curl.easy_setopt(easy, option, value);
+    if (refused == CURLE_OK) refused = result;
+  }
+  /// Sets an option of a feature that libcurl may have been built without: then there is nothing to
+  /// turn off.
+  template <typename Value>
+  void SetIfBuiltIn(CURLoption option, Value value) {
+    const CURLcode result = curl.easy_setopt(easy, option, value);
+    const bool lacks = result == CURLE_UNKNOWN_OPTION || result == CURLE_NOT_BUILT_IN;
+    if (refused == CURLE_OK && !lacks) refused = result;
+  }
+
   void SetUp(Duration timeout, bool cookies) {
     // The empty "Expect:" keeps libcurl from waiting for "100 Continue" before it sends a body.
     for (const char* const header : {"Content-Type: application/octet-stream", "Expect:"}) {
       headers = curl.slist_append(headers, header);
     }
-    curl.easy_setopt(easy, CURLOPT_HTTPHEADER, headers);
-    curl.easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
-    curl.easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-    if (cookies) curl.easy_setopt(easy, CURLOPT_COOKIEFILE, "");  // keeps cookies, reads no file
+    Set(CURLOPT_HTTPHEADER, headers);
+    if (curl.easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https") != CURLE_OK) {
+      Set(kProtocols, long{CURLPROTO_HTTP | CURLPROTO_HTTPS});
+    }
+    Set(CURLOPT_NOSIGNAL, 1L);
+    if (cookies) SetIfBuiltIn(CURLOPT_COOKIEFILE, "");  // keeps cookies, reads no file
     // Without these two, libcurl obeys http_proxy, https_proxy, all_proxy and no_proxy.
-    curl.easy_setopt(easy, CURLOPT_PROXY, "");
-    curl.easy_setopt(easy, CURLOPT_NOPROXY, "*");
-    curl.easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, Millis(timeout));
+    SetIfBuiltIn(CURLOPT_PROXY, "");
+    SetIfBuiltIn(CURLOPT_NOPROXY, "*");
+    Set(CURLOPT_CONNECTTIMEOUT_MS, Millis(timeout));
     // There is no limit for the whole request, since a file may be of any size. A request fails
     // when less than a byte a second has moved for the timeout.
-    curl.easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
-    curl.easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, 1 + Millis(timeout) / 1000);
+    Set(CURLOPT_LOW_SPEED_LIMIT, 1L);
+    Set(CURLOPT_LOW_SPEED_TIME, 1 + Millis(timeout) / 1000);
+    // The sizes of buffers make transfers faster, no more.
     curl.easy_setopt(easy, CURLOPT_BUFFERSIZE, kBufferBytes);
     curl.easy_setopt(easy, CURLOPT_UPLOAD_BUFFERSIZE, kBufferBytes);
-    curl.easy_setopt(easy, CURLOPT_WRITEFUNCTION, OnBody);
-    curl.easy_setopt(easy, CURLOPT_READFUNCTION, OnSource);
+    Set(CURLOPT_WRITEFUNCTION, OnBody);
+    Set(CURLOPT_READFUNCTION, OnSource);
   }
 
   CURLcode Perform(Exchange* exchange) {
     const HttpRequest& request = exchange->request;
     if (std::string server = ServerOf(request.url); server != server_of_cookies) {
-      curl.easy_setopt(easy, CURLOPT_COOKIELIST, "ALL");  // deletes all cookies
+      SetIfBuiltIn(CURLOPT_COOKIELIST, "ALL");  // deletes all cookies
       server_of_cookies = std::move(server);
     }
-    curl.easy_setopt(easy, CURLOPT_URL, request.url.c_str());
-    curl.easy_setopt(easy, CURLOPT_WRITEDATA, exchange);
-    curl.easy_setopt(easy, CURLOPT_READDATA, exchange);
-    curl.easy_setopt(easy, CURLOPT_UPLOAD, request.source != nullptr ? 1L : 0L);
-    curl.easy_setopt(easy, CURLOPT_CUSTOMREQUEST, request.method.c_str());
-    curl.easy_setopt(easy, CURLOPT_HTTPAUTH,
-                     request.negotiate ? CURLAUTH_NEGOTIATE : CURLAUTH_BASIC);
+    Set(CURLOPT_URL, request.url.c_str());
+    Set(CURLOPT_WRITEDATA, exchange);
+    Set(CURLOPT_READDATA, exchange);
+    Set(CURLOPT_UPLOAD, request.source != nullptr ? 1L : 0L);
+    Set(CURLOPT_CUSTOMREQUEST, request.method.c_str());
+    Set(CURLOPT_HTTPAUTH, request.negotiate ? CURLAUTH_NEGOTIATE : CURLAUTH_BASIC);
     // libcurl starts SPNEGO only with a user name set; the empty name stands for the ticket's
     // owner.
-    curl.easy_setopt(easy, CURLOPT_USERPWD, request.negotiate ? ":" : nullptr);
+    Set(CURLOPT_USERPWD, request.negotiate ? ":" : nullptr);
+    if (const CURLcode code = std::exchange(refused, CURLE_OK); code != CURLE_OK) return code;
     return curl.easy_perform(easy);
   }
 
   const CurlLibrary& curl;
   CURL* const easy;
   curl_slist* headers = nullptr;
+  CURLcode refused = CURLE_OK;  ///< of the first option that libcurl did not take
   std::string server_of_cookies;
 };
 
@@ -132,13 +155,23 @@ HttpClient::~HttpClient() = default;
 
 absl::StatusOr<HttpClient> HttpClient::Create(Duration timeout) {
   TONY_ASSIGN_OR_RETURN(const CurlLibrary* const library, CurlLibrary::Load());
-  auto with_cookies = std::make_unique<Handle>(*library);
-  auto without_cookies = std::make_unique<Handle>(*library);
+  return Create(timeout, *library);
+}
+
+absl::StatusOr<HttpClient> HttpClient::Create(Duration timeout, const CurlLibrary& library) {
+  auto with_cookies = std::make_unique<Handle>(library);
+  auto without_cookies = std::make_unique<Handle>(library);
   if (with_cookies->easy == nullptr || without_cookies->easy == nullptr) {
     return absl::FailedPreconditionError("libcurl does not start");
   }
   with_cookies->SetUp(timeout, true);
   without_cookies->SetUp(timeout, false);
+  for (const CURLcode refused : {with_cookies->refused, without_cookies->refused}) {
+    if (refused == CURLE_OK) continue;
+    return absl::FailedPreconditionError(
+        absl::StrCat("the installed libcurl does not take an option that HDFS needs (",
+                     library.easy_strerror(refused), "): install a newer one"));
+  }
   return HttpClient(std::move(with_cookies), std::move(without_cookies));
 }
 

@@ -12,6 +12,8 @@
 
 namespace tony::hadoop {
 
+struct CurlLibrary;
+
 /// One request. A plain value.
 struct HttpRequest {
   std::string method;  ///< GET, PUT, POST, DELETE
@@ -44,8 +46,11 @@ struct HttpResponse {
 class HttpClient {
  public:
   /// `timeout`: the limit for connecting, and for the time in which no byte moves.
-  /// FailedPrecondition – libcurl is missing.
+  /// FailedPrecondition – libcurl is missing, or does not take an option on which the safety of
+  /// requests depends.
   static absl::StatusOr<HttpClient> Create(Duration timeout);
+  /// The same with another libcurl, which outlives the client. FailedPrecondition – see above.
+  static absl::StatusOr<HttpClient> Create(Duration timeout, const CurlLibrary& library);
   HttpClient(HttpClient&&) noexcept;
   HttpClient& operator=(HttpClient&&) noexcept;
   ~HttpClient();

@@ -187,6 +187,20 @@ TEST(AsksTest, WhatWasRejectedIsToldAgainWhenItIsTime) {
   EXPECT_EQ(Told(asks).scheduling_requests(0).resourcesizing().numallocations(), 1);
 }
 
+TEST(AsksTest, WhatIsCancelledBeforeItIsToldAgainIsToldAsZero) {
+  Asks asks(Placed("notin,node,a"));
+  asks.Add({Of("worker", 5, 1)});
+  const int64_t id = Told(asks).scheduling_requests(0).allocationrequestid();
+  asks.Rejected(id, 2);
+  asks.Retry();
+  asks.Cancel();
+  const auto told = Told(asks).scheduling_requests();
+  ASSERT_THAT(told, SizeIs(1)) << "it goes on looking for the other three";
+  EXPECT_EQ(told[0].allocationrequestid(), id);
+  EXPECT_EQ(told[0].resourcesizing().numallocations(), 0);
+  EXPECT_FALSE(asks.untold());
+}
+
 TEST(CapabilityTest, NamesWhatIsTooMuch) {
   const auto capability = [](int64_t memory_mb, int gpus) {
     return CapabilityOf(Of("worker", 1, memory_mb, gpus), {});

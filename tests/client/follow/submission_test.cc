@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/cli/messages.h"
 #include "client/follow/local_master_source.h"
+#include "client/show/make_printer.h"
 #include "os/files/file_lock.h"
 #include "os/files/files.h"
 #include "os/processes/own_program.h"
@@ -279,10 +280,13 @@ class EndedJobTest : public testing::Test {
  protected:
   absl::StatusOr<core::Verdict> Follow(Duration read_deadline) {
     Watcher watcher([] {});
+    return Follow(read_deadline, watcher);
+  }
+  absl::StatusOr<core::Verdict> Follow(Duration read_deadline, ProgressPrinter& printer) {
     Submission submission(
         loop_, clock_,
         {.answer_deadline = kPatience, .stop_deadline = kPatience, .read_deadline = read_deadline},
-        source_, watcher);
+        source_, printer);
     testing::internal::CaptureStderr();
     auto verdict = submission.FollowToEnd();
     said_ = testing::internal::GetCapturedStderr();
@@ -330,6 +334,22 @@ TEST_F(EndedJobTest, TheRecordedEndCountsWhateverItsNumber) {
   const auto verdict = Follow(kPatience);
   ASSERT_TRUE(verdict.ok()) << verdict.status();
   EXPECT_EQ(verdict->outcome, core::Outcome::kSucceeded);
+}
+
+TEST_F(EndedJobTest, TheRecordedEndIsPrintedWhateverItsNumber) {
+  core::Verdict verdict = Of(core::Outcome::kSucceeded);
+  verdict.sentence = "all is well";
+  source_.events = {{7, 0, core::JobNote{"told, but not recorded"}},
+                    {5, 0, core::JobEnded{verdict}}};
+  for (const ProgressStyle style : {ProgressStyle::kTable, ProgressStyle::kLines,
+                                    ProgressStyle::kQuiet, ProgressStyle::kJson}) {
+    std::string output;
+    const auto printer = MakeProgressPrinter(
+        style, [&output](const std::string& text) { output += text; }, [] { return Screen(); },
+        clock_);
+    EXPECT_TRUE(Follow(kPatience, *printer).ok());
+    EXPECT_THAT(output, HasSubstr("all is well")) << static_cast<int>(style);
+  }
 }
 
 TEST(GivenUpTest, WhoCanHearNothingMoreSaysWhyUnlessTheEndIsRecorded) {

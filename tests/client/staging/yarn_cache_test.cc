@@ -152,6 +152,18 @@ TEST_F(YarnCacheTest, WhatAKilledClientHadBegunGoesAfterADay) {
   EXPECT_EQ(Kept(), Names{"whole"});
 }
 
+TEST_F(YarnCacheTest, AStopDuringTheSweepEndsIt) {
+  Put("old", days(100));
+  PutFile("cache/.tony-1", days(100));
+  manager_.Answer("getApplications", [this](const std::string&) {
+    stop_.request_stop();
+    return yarn::GetApplicationsResponseProto().SerializeAsString();
+  });
+  EXPECT_EQ(Sweep(), 0);
+  EXPECT_EQ(files_->ListUnfinished("cache").value(), Names{".tony-1"});
+  EXPECT_EQ(Kept(), Names{"old"});
+}
+
 TEST_F(YarnCacheTest, NothingGoesWithoutAWordOfYarnOrWhenTimeIsUp) {
   Put("old", days(100));
   EXPECT_EQ(RemoveUnusedFromCache(*cluster_, clock_, days(0), {}).value(), 0);

@@ -92,6 +92,10 @@ TEST_F(VerbTest, TheFirstErrorIsPrintedWithItsPlace) {
   EXPECT_EQ(json["time_millis"], 1'700'000'001'000);
   EXPECT_EQ(json["before"], Json({"before"}));
   EXPECT_EQ(json["lines"].size(), 3u);
+  for (const char* option : {"--level=info", "--tail=1", "--since=5m", "--timestamps", "-f"}) {
+    EXPECT_EQ(Run({"logs", "--first-error", option}), kVerbBadUsage) << option;
+    EXPECT_THAT(err_, HasSubstr("has no effect with --first-error")) << option;
+  }
 }
 
 TEST_F(VerbTest, HelpAndBadUsage) {

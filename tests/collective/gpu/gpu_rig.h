@@ -132,10 +132,10 @@ class GpuTest : public ::testing::Test {
   }
   void Reset() {
     FakeGpu& f = fake();
-    for (auto* counter :
-         {&f.init_result, &f.module_result, &f.query_result, &f.unique_id_result, &f.aborted,
-          &f.destroyed, &f.operations, &f.mismatches, &f.misuses, &f.kernels, &f.copies,
-          &f.communicators, &f.streams, &f.events, &f.allocations, &f.modules, &f.contexts}) {
+    for (auto* counter : {&f.init_result, &f.module_result, &f.query_result, &f.unique_id_result,
+                          &f.aborted, &f.finalized, &f.destroyed, &f.operations, &f.mismatches,
+                          &f.misuses, &f.kernels, &f.copies, &f.communicators, &f.streams,
+                          &f.events, &f.allocations, &f.modules, &f.contexts}) {
       *counter = 0;
     }
     for (auto* rank : {&f.init_fails_at, &f.init_hangs_at, &f.call_fails_at, &f.call_hangs_at,

@@ -212,6 +212,26 @@ TEST_F(HostMembersTest, NobodyIsBehindAnAddress) {
   EXPECT_EQ(refused.status().message(), "rank 0 of this host is not there: Connection refused");
 }
 
+TEST_F(HostMembersTest, ADoorWithTooManyGuestsIsWaitedForUntilTheDeadline) {
+  Descriptor acceptor(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_un name{};
+  name.sun_family = AF_UNIX;  // the kernel chooses a name
+  ASSERT_EQ(bind(acceptor.get(), reinterpret_cast<sockaddr*>(&name), sizeof(sa_family_t)), 0);
+  ASSERT_EQ(listen(acceptor.get(), 0), 0);
+  socklen_t length = sizeof(name);
+  ASSERT_EQ(getsockname(acceptor.get(), reinterpret_cast<sockaddr*>(&name), &length), 0);
+  const std::string address(&name.sun_path[1], length - offsetof(sockaddr_un, sun_path) - 1);
+  std::vector<Descriptor> guests;
+  int entered = 0;
+  while (entered == 0) {
+    guests.emplace_back(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    entered = connect(guests.back().get(), reinterpret_cast<sockaddr*>(&name), length);
+  }
+  auto late = HostAcceptor::Enter(address, 1, 2, kSecret, After(std::chrono::milliseconds(100)));
+  ASSERT_FALSE(late.ok());
+  EXPECT_EQ(late.status().code(), Code::kDeadlineExceeded) << late.status().message();
+}
+
 TEST_F(HostMembersTest, ARankThatLeavesLateDoesNotDisturb) {
   for (int round = 0; round < 50; ++round) {
     SetUp();

@@ -115,6 +115,14 @@ TEST_F(WatchTest, CountersInAFile) {
   }
 }
 
+TEST_F(WatchTest, NothingStaysBesideAFileThatCannotBeReplaced) {
+  ASSERT_TRUE(std::filesystem::create_directory(Path(0)));
+  const Status refused = Replace(Path(0), "tensors 0\n");
+  EXPECT_EQ(refused.code(), Code::kInternal);
+  EXPECT_THAT(refused.message(), HasSubstr(Path(0) + ": Is a directory"));
+  EXPECT_FALSE(std::filesystem::exists(Path(0) + ".new"));
+}
+
 TEST_F(WatchTest, ATimelineOfEachRank) {
   EnginesInThreads(3, [this](Engine& engine, int rank) {
     EXPECT_EQ(engine.watch().StopTimeline().code(), Code::kFailedPrecondition);
@@ -141,6 +149,27 @@ TEST_F(WatchTest, ATimelineOfEachRank) {
     EXPECT_EQ(Count(text, "CYCLE_START"), rank == 0 ? 4U : 0U);
     EXPECT_EQ(text.substr(text.size() - 4), "}\n]\n");
   }
+}
+
+TEST_F(WatchTest, AnAnswerToAnEarlierTimelinesQuestionIsNotCounted) {
+  int questions = 0;
+  Watch watch(1, 2,
+              {.print = [](const std::string&) {},
+               .fail = [](const Status&) {},
+               .send = [&](int, const std::string&) { ++questions; },
+               .post = [](const std::function<void()>& work) { work(); },
+               .post_at = [](Deadline, const std::function<void()>&) {}});
+  const std::string answer = "t" + std::string(sizeof(int64_t), '\0');
+  ASSERT_TRUE(watch.StartTimeline(Path(0), false).ok());
+  ASSERT_TRUE(watch.StopTimeline().ok());
+  ASSERT_TRUE(watch.StartTimeline(Path(1), false).ok());
+  EXPECT_EQ(questions, 1) << "of the first timeline; one at a time is on its way";
+  for (int answers = 1; answers <= 9; ++answers) {
+    EXPECT_EQ(questions, answers);
+    EXPECT_TRUE(watch.OnMessage(0, answer));
+  }
+  EXPECT_EQ(questions, 9) << "eight answers are of the second timeline";
+  EXPECT_TRUE(watch.StopTimeline().ok());
 }
 
 TEST_F(WatchTest, ATimelineThatCannotBeWritten) {

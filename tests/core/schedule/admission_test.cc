@@ -183,6 +183,15 @@ TEST(AdmissionTest, JobsWithLargerSettingsDoNotMakeFreeNegative) {
   EXPECT_THAT(wait.sentence, HasSubstr("0 of 1000 are free"));
 }
 
+TEST(AdmissionTest, AHolderIsNamedByTheGpusThatItHas) {
+  const Capacity machine = Machine(1000, 1);
+  Claim other = Running(machine, "a", 1, {Ask("worker", 1, 10, 1)});
+  other.held.front().resources.gpus = 0;  // a claim that no version of ours writes
+  const MustWait wait = WaitOf(Admit(machine, Queued("b", 2, {Ask("worker", 1, 10, 1)}), {other}));
+  EXPECT_EQ(wait.sentence, "needs 1 GPU, 0 of 1 are free; job a (pid 101) holds 1");
+  EXPECT_EQ(wait.unblock, "the end of job a (pid 101); `tony kill JOB` ends one");
+}
+
 TEST(AdmissionTest, WantingNothingIsAdmitted) {
   const Claim ahead = Queued("a", 1, {Ask("worker", 1, 1000)});
   const Admission admission = Admit(Machine(1000, 0), Queued("b", 0, {}), {ahead});

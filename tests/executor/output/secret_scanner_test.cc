@@ -7,6 +7,7 @@
 #include <random>
 
 #include "absl/strings/str_cat.h"
+#include "executor/output/secret_rules.h"
 
 namespace tony::executor {
 namespace {
@@ -136,6 +137,25 @@ TEST(SecretScanner, HoldsBackOnlyWhatMayBeASecret) {
   EXPECT_EQ(result, "50% done passwed the test ");
   scanner.Flush(sink);
   EXPECT_EQ(result, "50% done passwed the test password=");
+}
+
+TEST(SecretScanner, WhatIsHeldIsBounded) {
+  const std::string endless(4096, 'x');
+  // Each begins like a secret and is none.
+  for (const std::string& text : {"redis://u:" + endless, "password" + std::string(4096, ' '),
+                                  "-----BEGIN " + endless, "AKIA" + endless}) {
+    SecretScanner scanner;
+    size_t given = 0;
+    size_t passed = 0;
+    const OutputSink sink = [&](const char*, size_t size) { passed += size; };
+    for (const char& byte : text) {
+      scanner.Add(&byte, 1, sink);
+      ++given;
+      ASSERT_LE(given - passed, kMaxUndecidedBytes) << text.substr(0, 20);
+    }
+    scanner.Flush(sink);
+    EXPECT_EQ(passed, given);
+  }
 }
 
 TEST(SecretScanner, AValueWithoutAnEndIsSwallowedWithoutBeingHeld) {

@@ -36,6 +36,7 @@ struct FakeGpu {
 
   // Counts of events.
   std::atomic<int> aborted{0};
+  std::atomic<int> finalized{0};  ///< calls of ncclCommFinalize
   std::atomic<int> destroyed{0};
   std::atomic<int> operations{0};  ///< done by all ranks
   std::atomic<int> mismatches{0};  ///< of what ranks called

@@ -163,6 +163,7 @@ NcclResult ncclCommGetAsyncError(NcclComm comm, NcclResult* error) {
 NcclResult ncclCommFinalize(NcclComm comm) {
   if (!comm->connected || !comm->issued.empty() || comm->finalizing) return Misused();
   comm->finalizing = true;
+  ++Fake().finalized;
   comm->world->Part();
   return kNcclInProgress;
 }

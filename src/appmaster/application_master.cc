@@ -297,6 +297,8 @@ absl::Status ApplicationMaster::OpenBackend(const jobfile::BuildResult& built) {
                         platform_->MakeBackend(*runner_, built, server_->address(),
                                                [this](const std::string& why) { OnDeposed(why); }));
   runner_->set_backend(backend_.get());
+  if (history_->past_sequence() > 0) return absl::OkStatus();  // the first one has recorded them
+  for (const std::string& note : platform_->notes()) history_->Record(core::JobNote{note});
   return absl::OkStatus();
 }
 

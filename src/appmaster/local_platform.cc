@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "appmaster/page/folder_logs.h"
 #include "backend/local/capacity_probe.h"
+#include "backend/local/ledger_choice.h"
 #include "backend/local/local_backend.h"
 #include "common/logging.h"
 #include "common/status_macros.h"
@@ -81,7 +82,10 @@ absl::StatusOr<std::unique_ptr<core::ClusterBackend>> LocalPlatform::MakeBackend
   backend::LocalBackendOptions options;
   options.job_id = options_.job_id();
   options.job_folder = folder_;
-  options.ledger_folder = storage::LedgerFolder(local.dir);
+  TONY_ASSIGN_OR_RETURN(options.ledger, backend::ChooseLedger(local, folder_));
+  if (std::string note = backend::UnseenJobsNote(local, options.ledger); !note.empty()) {
+    notes_.push_back(std::move(note));
+  }
   options.executor_path = options_.executor_path;
   options.start_executor = [this](const os::SubprocessRequest& request) {
     return executor_starter_->Start(request);
@@ -89,9 +93,11 @@ absl::StatusOr<std::unique_ptr<core::ClusterBackend>> LocalPlatform::MakeBackend
   options.other_children = [this] { return executor_starter_->Helpers(); };
   options.environment = options_.environment;
   options.host_id = machine.boot_id;
-  options.ledger_timeout = local.ledger_timeout;
   options.kill_timeout = built.job.timeouts.container_kill;
   options.capacity = backend::ProbeCapacity(local, machine, WantsGpus(built.job));
+  for (std::string& note : backend::ForeignGpuNotes(options.capacity, options.ledger)) {
+    notes_.push_back(std::move(note));
+  }
   return std::make_unique<backend::LocalBackend>(loop_, std::move(options), listener);
 }
 

@@ -40,6 +40,7 @@ class LocalPlatform : public Platform {
       const std::string& address, std::function<void(const std::string& why)> on_deposed) override;
   absl::StatusOr<std::unique_ptr<PageEntry>> MakePageEntry(
       const PageParts& parts, const jobfile::BuildResult& built) override;
+  std::vector<std::string> notes() const override { return notes_; }
   absl::Status Publish(const std::string& address) override;
   std::vector<std::string> executor_arguments() const override;
   void Conclude(const core::Verdict& verdict, std::function<void()> done) override;
@@ -51,6 +52,7 @@ class LocalPlatform : public Platform {
   const storage::JobFolder folder_;
   os::UniqueFd lock_;  ///< the lock on the job's folder, held as long as this process lives
   std::unique_ptr<backend::ExecutorStarter> executor_starter_;
+  std::vector<std::string> notes_;
 };
 
 }  // namespace tony::appmaster

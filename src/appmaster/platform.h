@@ -76,6 +76,8 @@ class Platform {
   virtual absl::StatusOr<std::unique_ptr<core::ClusterBackend>> MakeBackend(
       core::ClusterBackend::Listener& listener, const jobfile::BuildResult& built,
       const std::string& address, std::function<void(const std::string& why)> on_deposed) = 0;
+  /// After MakeBackend(): sentences for the job's user about how this platform runs the job.
+  virtual std::vector<std::string> notes() const { return {}; }
   /// Publishes the address, so that clients and executors find the ApplicationMaster. The codes of
   /// OpenFiles() and of storage::JobFiles::Replace().
   virtual absl::Status Publish(const std::string& address) = 0;

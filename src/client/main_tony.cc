@@ -31,6 +31,7 @@ int main(int count, char** values) {
   const tony::SystemClock clock;
   VerbContext context;
   context.environment = tony::client::ReadEnvironment();
+  context.machine_file = tony::client::MachineFile(context.environment);
   context.site_file = tony::client::SiteFile(context.environment);
   std::error_code ignored;
   context.working_folder = std::filesystem::current_path(ignored).string();

@@ -32,6 +32,8 @@ class JobFolder {
   /// ApplicationMaster and its keeper inherit the lock and hold it instead. A free guard means that
   /// no other ApplicationMaster will come.
   std::string am_guard() const { return root_ + "/am.guard"; }
+  /// The path of the ledger in which the job's share is recorded, if it is not the private one.
+  std::string ledger() const { return root_ + "/ledger"; }
   /// Certificates and keys (mode 0700).
   std::string secrets() const { return root_ + "/secrets"; }
   /// The job's certificate authority and the client's certificate, in secrets().
@@ -72,7 +74,8 @@ inline std::string LocalDir(const JobFolder& folder) {
   const std::string jobs = folder.root().substr(0, folder.root().rfind('/'));
   return jobs.substr(0, jobs.rfind('/'));
 }
-/// `<local dir>/ledger`: which job holds what share of this machine.
+/// `<local dir>/ledger`: which of this user's jobs holds what share of this machine, unless all
+/// users' jobs share a ledger.
 inline std::string LedgerFolder(const std::string& local_dir) { return local_dir + "/ledger"; }
 
 }  // namespace tony::storage

@@ -61,7 +61,13 @@ class Site:
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="tony-test-"))
         test.addCleanup(self._remove)
         self.local_dir = self.folder / "local"
-        self.environment = {**os.environ, "TONY_CONF_DIR": str(self.folder / "no-site-file")}
+        # Jobs of other users and of other tests are none of this site's business.
+        site = self.folder / "site"
+        site.mkdir()
+        site.joinpath("tony-site.xml").write_text(
+            "<configuration><property><name>tony.local.ledger</name><value>private</value>"
+            "</property></configuration>\n", encoding="utf-8")
+        self.environment = {**os.environ, "TONY_CONF_DIR": str(site)}
         if cluster is not None:
             self.environment.update(cluster.environment)
 

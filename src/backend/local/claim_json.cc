@@ -1,5 +1,8 @@
-// The "version" member guards the format; ClaimFromJson() refuses versions that it does not know.
+// The "version" member guards the format; ClaimFromJson() refuses versions that it does not know,
+// and numbers that no tony writes.
 #include "backend/local/claim_json.h"
+
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "nlohmann/json.hpp"
@@ -10,30 +13,45 @@ namespace {
 using nlohmann::json;
 
 constexpr int kVersion = 1;
+constexpr int64_t kMostMemory = int64_t{1} << 36;  // in MiB
+constexpr int64_t kMostCount = 1'000'000;
 
 json ToJson(const core::Resources& resources) {
   return {
       {"memory_mb", resources.memory_mb}, {"vcores", resources.vcores}, {"gpus", resources.gpus}};
 }
 
+/// Another user may have written the text, so each number is bounded: sums over claims must neither
+/// overflow nor make more free than there is.
+int64_t NumberFrom(const json& object, const char* name, int64_t most) {
+  const int64_t number = object.at(name).get<int64_t>();
+  if (number < 0 || number > most) {
+    throw json::other_error::create(501, absl::StrCat(name, " is out of range"), &object);
+  }
+  return number;
+}
+
 core::Resources ResourcesFrom(const json& object) {
-  return {.memory_mb = object.at("memory_mb").get<int64_t>(),
-          .vcores = object.at("vcores").get<int>(),
-          .gpus = object.at("gpus").get<int>()};
+  return {.memory_mb = NumberFrom(object, "memory_mb", kMostMemory),
+          .vcores = static_cast<int>(NumberFrom(object, "vcores", kMostCount)),
+          .gpus = static_cast<int>(NumberFrom(object, "gpus", kMostCount))};
 }
 
 core::Claim ClaimFrom(const json& object) {
   core::Claim claim;
   claim.job_id = object.at("job_id").get<std::string>();
-  claim.pid = object.at("pid").get<int64_t>();
-  claim.ticket = object.at("ticket").get<int64_t>();
+  claim.pid = NumberFrom(object, "pid", kMostMemory);
+  claim.ticket = NumberFrom(object, "ticket", core::kMostTicket);
   for (const json& grant : object.at("held")) {
     claim.held.push_back({.resources = ResourcesFrom(grant.at("resources")),
                           .gpus = grant.at("gpus").get<std::vector<int>>()});
+    if (std::cmp_not_equal(claim.held.back().gpus.size(), claim.held.back().resources.gpus)) {
+      throw json::other_error::create(501, "a grant names other GPUs than it counts", &grant);
+    }
   }
   for (const json& request : object.at("wanted")) {
     claim.wanted.push_back({.type = request.at("type").get<std::string>(),
-                            .count = request.at("count").get<int>(),
+                            .count = static_cast<int>(NumberFrom(request, "count", kMostCount)),
                             .resources = ResourcesFrom(request.at("resources"))});
   }
   return claim;

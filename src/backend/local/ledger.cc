@@ -1,225 +1,173 @@
-// File locks tell which jobs live; JSON files tell what they hold. One mutex file serializes all
-// operations.
+// File locks tell which jobs live; JSON files tell what they hold. One mutex serializes all
+// operations on a ledger.
 #include "backend/local/ledger.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <linux/magic.h>
-#include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <iterator>
-#include <set>
-#include <thread>
+#include <optional>
+#include <tuple>
 #include <utility>
 
-#include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "backend/local/claim_json.h"
+#include "absl/strings/str_split.h"
+#include "backend/local/ledger_mutex.h"
 #include "common/logging.h"
 #include "common/status_macros.h"
 #include "os/files/files.h"
 #include "os/files/folder_trust.h"
+#include "os/files/user_names.h"
 #include "storage/job_proof.h"
 
 namespace tony::backend {
 namespace {
 
-constexpr char kMutexName[] = "mutex";
-constexpr char kLockSuffix[] = ".lock";
-constexpr char kClaimSuffix[] = ".json";
-constexpr char kCorruptSuffix[] = ".corrupt";
-/// The pattern that os::WriteFileAtomically hands to mkostemp() for its temporary file.
-constexpr char kTemporaryForm[] = ".tony-XXXXXX";
+constexpr mode_t kSharedFolderMode = 0755;
+/// A user makes a second sub-folder only where a stranger has taken the first name.
+constexpr int kMaxFoldersOfUser = 9;
 
-std::string PathOf(const std::string& folder, const std::string& job_id, const char* suffix) {
-  return absl::StrCat(folder, "/", job_id, suffix);
-}
-
-/// The id of the job to which the file `name` belongs, by the name's form; empty if it belongs to
-/// none.
-std::string JobIdOf(const std::string& name, const std::string& suffix) {
-  if (!absl::EndsWith(name, suffix)) return "";
-  const std::string job_id = name.substr(0, name.size() - suffix.size());
-  return storage::IsLocalJobId(job_id) ? job_id : "";
-}
-
-/// Whether `name` is a temporary file to which a claim was being written.
-bool IsTemporary(const std::string& name) {
-  return std::equal(name.begin(), name.end(), std::begin(kTemporaryForm),
-                    std::end(kTemporaryForm) - 1, [](char letter, char form) {
-                      return form == 'X' ? absl::ascii_isalnum(static_cast<unsigned char>(letter))
-                                         : letter == form;
-                    });
-}
-
-/// Opens a file in order to lock it; creates it if missing.
-absl::StatusOr<os::UniqueFd> OpenLock(const std::string& path, int access) {
-  os::UniqueFd fd(os::OpenOrMakeFile(path, access));
-  if (!fd.valid()) return os::ErrnoError(errno, path);
-  return fd;
-}
-
-// True: the lock was free and is now ours. False: another process holds a lock that excludes ours.
-absl::StatusOr<bool> TryLock(int fd, const std::string& path, int kind = LOCK_EX) {
-  while (::flock(fd, kind | LOCK_NB) != 0) {
-    if (errno == EWOULDBLOCK) return false;
-    if (errno != EINTR) return os::ErrnoError(errno, path);
-  }
-  return true;
-}
-
-// Holds the ledger's mutex. The mutex file is opened read-only, because closing a file opened for
-// writing wakes every LedgerWatch of the folder.
-class MutexGuard {
- public:
-  static absl::StatusOr<MutexGuard> Lock(const std::string& folder, Duration limit) {
-    const std::string path = absl::StrCat(folder, "/", kMutexName);
-    TONY_ASSIGN_OR_RETURN(os::UniqueFd fd, OpenLock(path, O_RDONLY));
-    // A blocking flock would wait without limit: one process stopped while it holds the mutex would
-    // silently stop all jobs. Hence exponential backoff with a deadline.
-    const auto deadline = std::chrono::steady_clock::now() + limit;
-    for (std::chrono::milliseconds pause(1);; pause = std::min(pause * 2, kLongestPause)) {
-      TONY_ASSIGN_OR_RETURN(const bool locked, TryLock(fd.get(), path));
-      if (locked) return MutexGuard(std::move(fd));
-      if (std::chrono::steady_clock::now() >= deadline) break;
-      std::this_thread::sleep_for(pause);
-    }
-    LogInfo("the ledger stays locked by another process", {{"path", path}});
-    return absl::DeadlineExceededError(absl::StrCat(
-        path, " has been locked by another process for ",
-        std::chrono::duration_cast<std::chrono::milliseconds>(limit).count(),
-        " ms (tony.local.ledger-timeout-ms): is one of your tony processes stopped? `fuser ", path,
-        "` names it"));
-  }
-  MutexGuard(MutexGuard&&) = default;
-  ~MutexGuard() {
-    // Explicit unlock: a child forked in the meantime shares the open file description, so a mere
-    // close would leave the mutex locked.
-    if (fd_.valid()) ::flock(fd_.get(), LOCK_UN);
-  }
-
- private:
-  static constexpr std::chrono::milliseconds kLongestPause{16};
-
-  explicit MutexGuard(os::UniqueFd fd) : fd_(std::move(fd)) {}
-
-  os::UniqueFd fd_;
-};
-
-// The jobs that have a file in the folder. The caller must hold the mutex.
-absl::StatusOr<std::set<std::string>> JobIdsIn(const std::string& folder) {
-  DIR* const stream = ::opendir(folder.c_str());
-  if (stream == nullptr) return os::ErrnoError(errno, folder);
-  std::set<std::string> job_ids;
-  while (const dirent* entry = ::readdir(stream)) {
-    const std::string name = entry->d_name;
-    for (const char* suffix : {kLockSuffix, kClaimSuffix}) {
-      if (std::string job_id = JobIdOf(name, suffix); !job_id.empty()) job_ids.insert(job_id);
-    }
-    if (IsTemporary(name)) {
-      // Claims are written under the mutex, which this process holds now, so the writer of this
-      // temporary file died half-way.
-      LogDebug("a half-written claim is removed", {{"name", name}});
-      ::unlink(absl::StrCat(folder, "/", name).c_str());
-    }
-  }
-  ::closedir(stream);
-  return job_ids;
-}
-
-// Whether some process holds the job's lock. The caller must hold the mutex.
-absl::StatusOr<bool> IsAlive(const std::string& folder, const std::string& job_id) {
-  const std::string path = PathOf(folder, job_id, kLockSuffix);
-  const os::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd.valid() && errno == ENOENT) return false;
-  if (!fd.valid()) return os::ErrnoError(errno, path);
-  TONY_ASSIGN_OR_RETURN(const bool locked, TryLock(fd.get(), path));
-  return !locked;
-}
-
-// Removes a job's files. The caller must hold the mutex. The claim is removed first, because a lock
-// file without a claim is also taken for dead.
-void Remove(const std::string& folder, const std::string& job_id) {
-  ::unlink(PathOf(folder, job_id, kClaimSuffix).c_str());
-  ::unlink(PathOf(folder, job_id, kLockSuffix).c_str());
-}
-
-// NotFound – the job has no claim. Any other code – the claim is unreadable.
-absl::StatusOr<core::Claim> ReadClaim(const std::string& folder, const std::string& job_id) {
-  TONY_ASSIGN_OR_RETURN(const std::string text, os::ReadFile(PathOf(folder, job_id, kClaimSuffix)));
-  TONY_ASSIGN_OR_RETURN(core::Claim claim, ClaimFromJson(text));
-  if (claim.job_id != job_id) return absl::InvalidArgumentError("it is of another job");
-  return claim;
-}
-
-void SetAside(const std::string& path, const absl::Status& reason) {
-  const std::string aside = path + kCorruptSuffix;
-  const bool moved = ::rename(path.c_str(), aside.c_str()) == 0;
-  LogWarning(absl::StrCat("the ledger's claim ", path, " cannot be read (",
-                          std::string(reason.message()), "); ",
-                          moved ? "it was moved to " + aside : "it could not be moved either",
-                          ". What its job holds is not counted until that job changes its claim"));
-}
-
-bool IsNetworkFileSystem(const std::string& folder) {
+bool IsNetworkFileSystem(const os::FolderHandle& folder) {
   struct statfs info {};
-  if (::statfs(folder.c_str(), &info) != 0) return false;
+  if (fstatfs(folder.fd(), &info) != 0) return false;
   const auto type = static_cast<uint32_t>(info.f_type);
   return type == NFS_SUPER_MAGIC || type == SMB_SUPER_MAGIC || type == CIFS_SUPER_MAGIC ||
          type == SMB2_SUPER_MAGIC;
 }
 
-}  // namespace
-
-absl::StatusOr<Ledger> Ledger::Open(const std::string& folder, Duration limit) {
-  TONY_RETURN_IF_ERROR(os::OpenOrMakeOwnFolder(folder).status());
-  if (IsNetworkFileSystem(folder)) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        folder,
-        " is on a network file system, where other machines' jobs would be taken for this "
-        "one's: set tony.local.dir to a folder on a local disk"));
-  }
-  return Ledger(folder, limit);
+/// The name of a user's sub-folder: "1001" or, for a number above 1, "1001-2".
+std::string FolderName(uid_t user, int number) {
+  return number == 1 ? std::to_string(user) : absl::StrCat(user, "-", number);
 }
 
-bool Ledger::IsOwnFile(const os::FolderHandle& folder, const std::string& name) {
-  const bool is_ours = name == kMutexName || IsTemporary(name) ||
-                       !JobIdOf(name, kLockSuffix).empty() ||
-                       !JobIdOf(name, kClaimSuffix).empty() ||
-                       !JobIdOf(name, absl::StrCat(kClaimSuffix, kCorruptSuffix)).empty();
-  return is_ours && folder.HasOwnFile(name);
+/// The user whose sub-folder may have this name.
+std::optional<uid_t> UserOf(const std::string& name) {
+  const std::vector<std::string> parts = absl::StrSplit(name, '-');
+  uint32_t user = 0;
+  int number = 1;
+  const bool fits = parts.size() <= 2 && absl::SimpleAtoi(parts[0], &user) &&
+                    (parts.size() == 1 || absl::SimpleAtoi(parts[1], &number)) && number >= 1 &&
+                    number <= kMaxFoldersOfUser && name == FolderName(user, number);
+  return fits ? std::optional<uid_t>(user) : std::nullopt;
+}
+
+/// Opens this user's sub-folder of a shared ledger; makes it if there is none.
+absl::StatusOr<os::FolderHandle> OpenOwn(const os::FolderHandle& shared) {
+  for (int number = 1; number <= kMaxFoldersOfUser; ++number) {
+    const std::string name = FolderName(geteuid(), number);
+    absl::StatusOr<os::FolderHandle> folder = shared.OpenOrMake(name);
+    if (folder.ok() && fchmod(folder->fd(), kSharedFolderMode) != 0) {
+      return os::ErrnoError(errno, folder->path());
+    }
+    const bool taken =
+        absl::IsPermissionDenied(folder.status()) || absl::IsFailedPrecondition(folder.status());
+    struct stat info {};
+    const bool is_there = fstatat(shared.fd(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0;
+    if (!taken || !is_there) return folder;
+    LogWarning("another user has taken a name in the machine's ledger",
+               {{"path", shared.PathOf(name)}, {"user", os::UserName(info.st_uid)}});
+  }
+  return absl::PermissionDeniedError(
+      absl::StrCat("all names for this user's claims in ", shared.path(),
+                   " belong to other users; an administrator has to remove ",
+                   FolderName(geteuid(), 1), " and those that follow"));
+}
+
+absl::StatusOr<os::FolderHandle> OpenShared(const std::string& path) {
+  const absl::Status fit = os::CheckFolder(path);
+  if (absl::IsNotFound(fit)) {
+    return absl::NotFoundError(absl::StrCat(
+        os::Quoted(path), " (tony.local.ledger) does not exist; an administrator makes it with ",
+        "`sudo install -d -m 1777 ", path, "`, or set the key to private"));
+  }
+  TONY_RETURN_IF_ERROR(fit);
+  os::UniqueFd fd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd.valid()) return os::ErrnoError(errno, absl::StrCat("cannot open ", os::Quoted(path)));
+  return os::FolderHandle(std::move(fd), path);
+}
+
+}  // namespace
+
+absl::StatusOr<Ledger> Ledger::Open(const Options& options) {
+  const bool shared = options.kind == Kind::kShared;
+  TONY_ASSIGN_OR_RETURN(os::FolderHandle opened, shared ? OpenShared(options.folder)
+                                                        : os::OpenOrMakeOwnFolder(options.folder));
+  const auto folder = std::make_shared<const os::FolderHandle>(std::move(opened));
+  if (IsNetworkFileSystem(*folder)) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        options.folder,
+        " is on a network file system, where other machines' jobs would be taken for "
+        "this one's: set ",
+        shared ? "tony.local.ledger" : "tony.local.dir", " to a folder on a local disk"));
+  }
+  TONY_ASSIGN_OR_RETURN(os::FolderHandle own,
+                        shared ? OpenOwn(*folder) : os::OpenOrMakeOwnFolder(options.folder));
+  return Ledger(
+      options, folder,
+      std::make_shared<const ClaimFolder>(
+          std::move(own), shared ? ClaimFolder::Readers::kAll : ClaimFolder::Readers::kOwner));
 }
 
 absl::StatusOr<std::vector<core::Claim>> Ledger::Claims() const {
-  TONY_ASSIGN_OR_RETURN(const MutexGuard guard, MutexGuard::Lock(folder_, limit_));
+  TONY_ASSIGN_OR_RETURN(const LedgerMutex mutex, LedgerMutex::Lock(*folder_, options_.limit));
   return ReadClaims();
 }
 
-absl::StatusOr<std::vector<core::Claim>> Ledger::ReadClaims() const {
-  TONY_ASSIGN_OR_RETURN(const std::set<std::string> job_ids, JobIdsIn(folder_));
-  std::vector<core::Claim> claims;
-  for (const std::string& job_id : job_ids) {
-    TONY_ASSIGN_OR_RETURN(const bool alive, IsAlive(folder_, job_id));
-    if (!alive) {
-      LogDebug("the claim of a dead job is removed", {{"job", job_id}});
-      Remove(folder_, job_id);
+absl::StatusOr<std::vector<ClaimFolder>> Ledger::Others() const {
+  if (options_.kind == Kind::kPrivate) return std::vector<ClaimFolder>();
+  TONY_ASSIGN_OR_RETURN(const std::vector<std::string> names, folder_->List());
+  std::vector<ClaimFolder> others;
+  for (const std::string& name : names) {
+    const std::optional<uid_t> user = UserOf(name);
+    if (!user || *user == geteuid()) continue;
+    os::UniqueFd fd(
+        openat(folder_->fd(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    struct stat info {};
+    if (!fd.valid() || fstat(fd.get(), &info) != 0 || info.st_uid != *user) {
+      LogDebug("a folder in the machine's ledger does not count: its owner is another user",
+               {{"path", folder_->PathOf(name)}});
       continue;
     }
-    absl::StatusOr<core::Claim> claim = ReadClaim(folder_, job_id);
-    if (claim.ok()) {
-      claims.push_back(std::move(claim).value());
-    } else if (!absl::IsNotFound(claim.status())) {  // NotFound: nothing held or wanted yet
-      SetAside(PathOf(folder_, job_id, kClaimSuffix), claim.status());
-    }
+    others.emplace_back(os::FolderHandle(std::move(fd), folder_->PathOf(name)), *user,
+                        os::UserName(*user));
   }
+  return others;
+}
+
+std::vector<std::string> Ledger::WatchedFolders() const {
+  std::vector<std::string> paths = {own_->path()};
+  for (const ClaimFolder& other : Others().value_or(std::vector<ClaimFolder>())) {
+    paths.push_back(other.path());
+  }
+  return paths;
+}
+
+core::Limits Ledger::LimitsOf(const std::string& user) const {
+  if (options_.kind == Kind::kPrivate || options_.limits_of == nullptr) return {};
+  const auto found = limits_.find(user);
+  if (found != limits_.end()) return found->second;
+  return limits_.emplace(user, options_.limits_of(user)).first->second;
+}
+
+absl::StatusOr<std::vector<core::Claim>> Ledger::ReadClaims() const {
+  TONY_ASSIGN_OR_RETURN(std::vector<core::Claim> claims, own_->Claims());
+  TONY_ASSIGN_OR_RETURN(const std::vector<ClaimFolder> others, Others());
+  for (const ClaimFolder& other : others) {
+    absl::StatusOr<std::vector<core::Claim>> more = other.Claims();
+    if (!more.ok()) continue;  // the folder has just been removed
+    for (core::Claim& claim : *more) claim.limits = LimitsOf(claim.user);
+    std::move(more->begin(), more->end(), std::back_inserter(claims));
+  }
+  // Job ids of two users may be equal, and so may tickets that a stranger made up.
   std::sort(claims.begin(), claims.end(), [](const core::Claim& left, const core::Claim& right) {
-    return left.ticket < right.ticket;
+    return std::tie(left.ticket, left.job_id, left.user) <
+           std::tie(right.ticket, right.job_id, right.user);
   });
   return claims;
 }
@@ -229,37 +177,31 @@ absl::StatusOr<std::unique_ptr<LedgerClaim>> LedgerClaim::Open(const Ledger& led
   if (!storage::IsLocalJobId(job_id)) {
     return absl::InvalidArgumentError(absl::StrCat(os::Quoted(job_id), " is no job's id"));
   }
-  TONY_ASSIGN_OR_RETURN(const MutexGuard guard, MutexGuard::Lock(ledger.folder_, ledger.limit_));
-  const std::string path = PathOf(ledger.folder_, job_id, kLockSuffix);
-  // The file is opened for writing, so that inotify announces its close (IN_CLOSE_WRITE) to the
-  // waiting jobs when the last holder dies.
-  TONY_ASSIGN_OR_RETURN(os::UniqueFd fd, OpenLock(path, O_RDWR));
-  TONY_ASSIGN_OR_RETURN(const bool nobody_lives, TryLock(fd.get(), path));
-  // Converting a flock is not atomic: the kernel releases it for a moment. No other process can
-  // take it then, because this one holds the mutex.
-  TONY_ASSIGN_OR_RETURN(const bool shared, TryLock(fd.get(), path, LOCK_SH));
-  if (!shared) return absl::UnavailableError(absl::StrCat(path, " is locked by a stranger"));
+  TONY_ASSIGN_OR_RETURN(const LedgerMutex mutex,
+                        LedgerMutex::Lock(*ledger.folder_, ledger.options_.limit));
+  TONY_ASSIGN_OR_RETURN(const ClaimFolder::Locks locks, ledger.own_->LocksOf(job_id));
   core::Claim claim{.job_id = job_id};
-  if (nobody_lives) {
-    ::unlink(PathOf(ledger.folder_, job_id, kClaimSuffix).c_str());  // the claim of a dead job
+  if (!ledger.own_->IsAlive(locks)) {
+    ledger.own_->Remove(job_id, locks);  // the claim of a dead job
     LogDebug("the ledger has a new claim", {{"job", job_id}});
-  } else if (absl::StatusOr<core::Claim> held = ReadClaim(ledger.folder_, job_id); held.ok()) {
+  } else if (absl::StatusOr<core::Claim> held = ledger.own_->Read(job_id); held.ok()) {
     claim = std::move(held).value();
-  } else if (!absl::IsNotFound(held.status())) {
-    SetAside(PathOf(ledger.folder_, job_id, kClaimSuffix), held.status());
   }
+  TONY_ASSIGN_OR_RETURN(os::UniqueFd lock, ledger.own_->Lock(job_id));
   claim.pid = ::getpid();
-  return std::unique_ptr<LedgerClaim>(new LedgerClaim(ledger, std::move(claim), std::move(fd)));
+  claim.limits = ledger.LimitsOf(os::UserName(geteuid()));
+  return std::unique_ptr<LedgerClaim>(new LedgerClaim(ledger, std::move(claim), std::move(lock)));
 }
 
 LedgerClaim::~LedgerClaim() {
-  const absl::StatusOr<MutexGuard> guard = MutexGuard::Lock(ledger_.folder_, ledger_.limit_);
+  const absl::StatusOr<LedgerMutex> mutex =
+      LedgerMutex::Lock(*ledger_.folder_, ledger_.options_.limit);
   lock_fd_.Reset();
-  if (!guard.ok()) return;  // the claim is dead now; the next process that sees it removes it
-  const absl::StatusOr<bool> alive = IsAlive(ledger_.folder_, claim_.job_id);
-  if (!alive.ok()) return;
-  if (!*alive) {
-    Remove(ledger_.folder_, claim_.job_id);
+  if (!mutex.ok()) return;  // the claim is dead now; the next process that sees it removes it
+  const absl::StatusOr<ClaimFolder::Locks> locks = ledger_.own_->LocksOf(claim_.job_id);
+  if (!locks.ok()) return;
+  if (!ledger_.own_->IsAlive(*locks)) {
+    ledger_.own_->Remove(claim_.job_id, *locks);
   } else if (!claim_.wanted.empty()) {
     core::Claim held_only = claim_;
     held_only.wanted.clear();
@@ -270,25 +212,28 @@ LedgerClaim::~LedgerClaim() {
 }
 
 absl::Status LedgerClaim::Replace(core::Claim claim) {
-  TONY_RETURN_IF_ERROR(os::WriteFileAtomically(PathOf(ledger_.folder_, claim.job_id, kClaimSuffix),
-                                               ClaimToJson(claim), 0600));
+  TONY_RETURN_IF_ERROR(ledger_.own_->Write(claim));
   claim_ = std::move(claim);
   return absl::OkStatus();
 }
 
 absl::Status LedgerClaim::Want(const std::vector<core::ContainerRequest>& wanted) {
-  TONY_ASSIGN_OR_RETURN(const MutexGuard guard, MutexGuard::Lock(ledger_.folder_, ledger_.limit_));
+  TONY_ASSIGN_OR_RETURN(const LedgerMutex mutex,
+                        LedgerMutex::Lock(*ledger_.folder_, ledger_.options_.limit));
   TONY_ASSIGN_OR_RETURN(const std::vector<core::Claim> claims, ledger_.ReadClaims());
   core::Claim claim = claim_;
   claim.wanted = wanted;
-  claim.ticket = claims.empty() ? 1 : claims.back().ticket + 1;
+  claim.ticket = claims.empty() ? 1 : std::min(claims.back().ticket + 1, core::kMostTicket);
   return Replace(std::move(claim));
 }
 
 absl::StatusOr<core::Admission> LedgerClaim::TryAdmit(const core::Capacity& capacity) {
-  TONY_ASSIGN_OR_RETURN(const MutexGuard guard, MutexGuard::Lock(ledger_.folder_, ledger_.limit_));
+  TONY_ASSIGN_OR_RETURN(const LedgerMutex mutex,
+                        LedgerMutex::Lock(*ledger_.folder_, ledger_.options_.limit));
   TONY_ASSIGN_OR_RETURN(std::vector<core::Claim> others, ledger_.ReadClaims());
-  std::erase_if(others, [this](const core::Claim& claim) { return claim.job_id == claim_.job_id; });
+  std::erase_if(others, [this](const core::Claim& claim) {
+    return claim.job_id == claim_.job_id && claim.user.empty();
+  });
   core::Admission admission = core::Admit(capacity, claim_, others);
   if (const auto* admitted = std::get_if<core::Admitted>(&admission)) {
     core::Claim claim = claim_;
@@ -300,7 +245,8 @@ absl::StatusOr<core::Admission> LedgerClaim::TryAdmit(const core::Capacity& capa
 }
 
 absl::Status LedgerClaim::GiveBack(const std::vector<core::Grant>& grants) {
-  TONY_ASSIGN_OR_RETURN(const MutexGuard guard, MutexGuard::Lock(ledger_.folder_, ledger_.limit_));
+  TONY_ASSIGN_OR_RETURN(const LedgerMutex mutex,
+                        LedgerMutex::Lock(*ledger_.folder_, ledger_.options_.limit));
   core::Claim claim = claim_;
   for (const core::Grant& grant : grants) {
     const auto found = std::find(claim.held.begin(), claim.held.end(), grant);
@@ -311,7 +257,8 @@ absl::Status LedgerClaim::GiveBack(const std::vector<core::Grant>& grants) {
 
 absl::Status LedgerClaim::Cancel() {
   if (claim_.wanted.empty()) return absl::OkStatus();
-  TONY_ASSIGN_OR_RETURN(const MutexGuard guard, MutexGuard::Lock(ledger_.folder_, ledger_.limit_));
+  TONY_ASSIGN_OR_RETURN(const LedgerMutex mutex,
+                        LedgerMutex::Lock(*ledger_.folder_, ledger_.options_.limit));
   core::Claim claim = claim_;
   claim.wanted.clear();
   return Replace(std::move(claim));

@@ -1,13 +1,16 @@
-// Records which job holds which of this machine's resources, in a folder that all of one user's
-// jobs share and that survives the death of any of them.
+// Records which job holds which of this machine's resources, in a folder that survives the death of
+// any job: of one user's jobs, or of all users' jobs.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "backend/local/claim_folder.h"
 #include "common/clock.h"
 #include "core/ports/cluster_backend.h"
 #include "core/schedule/admission.h"
@@ -16,52 +19,75 @@
 
 namespace tony::backend {
 
-/// The shared folder. Files in it:
+/// A ledger's folder has one of two forms (ClaimFolder describes the files of claims):
 ///
-///     mutex       locked (flock) for the short time of each operation below, so that no process
-///                 sees another one's half-done work
-///     JOB.lock    locked (flock) for as long as any process of the job lives; always empty
-///     JOB.json    the job's claim; replaced as a whole by rename
+///     private:  DIR/JOB.lock, DIR/JOB.json      mode 0700; the jobs of one user
+///     shared:   DIR/UID/JOB.lock, …             the jobs of all users; DIR has mode 1777 and
+///     belongs
+///                                               to root, DIR/UID has mode 0755
 ///
-/// The lock is a shared flock on open file descriptions that the job's ApplicationMasters create
-/// and their executors inherit. The kernel drops it when the last of these processes is gone,
-/// however it died, so the ledger never trusts a process id. A claim whose lock can be taken
-/// exclusively is dead; the process that notices this removes it.
+/// 1. The mutex of a ledger is a lock (flock) on DIR itself, held for the short time of each
+///    operation, so that no process sees another one's half-done work.
+/// 2. A sub-folder of a shared ledger counts if it belongs to the user whose number is its name.
+///    Should a stranger have taken this user's name, the name "UID-2" is used, and so on.
+/// 3. Claims of other users are only read. A dead one does not count; its user's next job removes
+///    it.
 ///
-/// Lock and contents are two files because renaming a new file over a locked one would leave the
-/// lock on the old file. Nothing needs fsync: after a crash of the machine every claim is dead.
+/// What another user of a shared ledger can do: hold the mutex, or claim the whole machine. Both
+/// keep new containers waiting, with a sentence that names the user. He cannot change another
+/// user's claim, nor make a dead one look alive.
 ///
 /// Thread safe between processes; within one process owned by one thread.
 class Ledger {
  public:
-  /// Creates the folder (mode 0700) if it is missing. `limit`: how long each operation waits for
-  /// the mutex. FailedPrecondition – the folder is on a network file system, whose locks also count
-  /// processes of other machines. Otherwise the codes of os::OpenOrMakeOwnFolder().
-  static absl::StatusOr<Ledger> Open(const std::string& folder,
-                                     Duration limit = std::chrono::seconds(10));
+  enum class Kind { kPrivate, kShared };
+  struct Options {
+    std::string folder;
+    Kind kind = Kind::kPrivate;
+    /// How long each operation waits for the mutex.
+    Duration limit = std::chrono::seconds(10);
+    /// The limits of a user of a shared ledger, by name. Null: there are none.
+    std::function<core::Limits(const std::string& user)> limits_of = {};
+  };
 
-  /// The claims of all jobs that live, by ticket. Removes dead claims and sets unreadable ones
-  /// aside. DeadlineExceeded – another process holds the mutex for too long. Unavailable – the
-  /// folder cannot be read.
+  /// Makes the folder of a private ledger (mode 0700) if it is missing; for a shared one makes this
+  /// user's sub-folder. FailedPrecondition – the folder is on a network file system, whose locks
+  /// also count processes of other machines. NotFound – a shared ledger's folder is missing.
+  /// PermissionDenied – another user could replace the folder. Otherwise the codes of
+  /// os::OpenOrMakeOwnFolder() and os::CheckFolder().
+  static absl::StatusOr<Ledger> Open(const Options& options);
+
+  /// The claims of all jobs that live, by ticket. Removes this user's dead claims and sets this
+  /// user's unreadable ones aside. DeadlineExceeded – another process holds the mutex for too long;
+  /// the message names it. Unavailable – the folder cannot be read.
   absl::StatusOr<std::vector<core::Claim>> Claims() const;
 
-  const std::string& folder() const { return folder_; }
+  /// The folders in which a change of a claim can be seen, as far as they are there now.
+  std::vector<std::string> WatchedFolders() const;
 
-  /// Whether the file `name` in `folder` was made by a ledger: the mutex, or a file of a job. These
-  /// files have names of a form that no other program uses. The ledger never touches any other file
-  /// in the folder.
-  static bool IsOwnFile(const os::FolderHandle& folder, const std::string& name);
+  const std::string& folder() const { return options_.folder; }
+  /// The folder of this user's claims.
+  const std::string& own_folder() const { return own_->path(); }
 
  private:
   friend class LedgerClaim;
 
-  Ledger(std::string folder, Duration limit) : folder_(std::move(folder)), limit_(limit) {}
+  Ledger(Options options, std::shared_ptr<const os::FolderHandle> folder,
+         std::shared_ptr<const ClaimFolder> own)
+      : options_(std::move(options)), folder_(std::move(folder)), own_(std::move(own)) {}
 
   /// The caller must hold the mutex.
   absl::StatusOr<std::vector<core::Claim>> ReadClaims() const;
+  /// The limits of a user; none in a private ledger. Asked for once for each user, since the answer
+  /// may come from another machine.
+  core::Limits LimitsOf(const std::string& user) const;
+  /// The sub-folders of other users that count.
+  absl::StatusOr<std::vector<ClaimFolder>> Others() const;
 
-  std::string folder_;
-  Duration limit_;
+  Options options_;
+  std::shared_ptr<const os::FolderHandle> folder_;
+  std::shared_ptr<const ClaimFolder> own_;
+  mutable std::map<std::string, core::Limits> limits_;  ///< by user, as far as they were asked for
 };
 
 /// One job's claim in the ledger. Every call takes the ledger's mutex and may fail with the codes

@@ -18,22 +18,25 @@ constexpr std::chrono::milliseconds kSettle(2);
 constexpr std::chrono::seconds kSafetyInterval(1);
 
 // Watched events: claims replaced (by rename), claims removed, and locks released. Only lock
-// holders open lock files for writing. ReadClaims() opens them read-only, which these events leave
-// out: otherwise each look at the ledger would wake all other waiting jobs.
+// holders open lock files for writing. ClaimFolder opens others' read-only, which these events
+// leave out: otherwise each look at the ledger would wake all other waiting jobs.
 constexpr uint32_t kEvents = IN_MOVED_TO | IN_DELETE | IN_CLOSE_WRITE;
 
 }  // namespace
 
-LedgerWatch::LedgerWatch(EventLoop& loop, const std::string& folder, std::function<void()> changed)
+LedgerWatch::LedgerWatch(EventLoop& loop, const std::vector<std::string>& folders,
+                         std::function<void()> changed)
     : loop_(loop),
       changed_(std::move(changed)),
       inotify_(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC)) {
-  if (inotify_.valid() && ::inotify_add_watch(inotify_.get(), folder.c_str(), kEvents) >= 0) {
-    readable_ = loop_.WatchReadable(inotify_.get(), [this] { OnReadable(); });
-  } else {
+  for (const std::string& folder : folders) {
+    if (inotify_.valid() && ::inotify_add_watch(inotify_.get(), folder.c_str(), kEvents) >= 0) {
+      continue;
+    }
     LogInfo(absl::StrCat("no inotify on ", folder, " (", std::strerror(errno),
                          "): a free place is noticed after up to a second"));
   }
+  if (inotify_.valid()) readable_ = loop_.WatchReadable(inotify_.get(), [this] { OnReadable(); });
   ArmSafetyCheck();
 }
 

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "common/event_loop.h"
 #include "os/files/unique_fd.h"
@@ -17,7 +18,9 @@ namespace tony::backend {
 /// thread safe: owned by the event loop.
 class LedgerWatch {
  public:
-  LedgerWatch(EventLoop& loop, const std::string& folder, std::function<void()> changed);
+  /// `folders`: see Ledger::WatchedFolders(). A change in another folder is noticed by the timer.
+  LedgerWatch(EventLoop& loop, const std::vector<std::string>& folders,
+              std::function<void()> changed);
   LedgerWatch(const LedgerWatch&) = delete;
   LedgerWatch& operator=(const LedgerWatch&) = delete;
 

@@ -139,9 +139,9 @@ void LocalBackend::Later(std::function<void()> function) {
 
 absl::Status LocalBackend::OpenClaim() {
   if (claim_ != nullptr) return absl::OkStatus();
-  TONY_ASSIGN_OR_RETURN(const Ledger ledger,
-                        Ledger::Open(options_.ledger_folder, options_.ledger_timeout));
+  TONY_ASSIGN_OR_RETURN(Ledger ledger, Ledger::Open(options_.ledger));
   TONY_ASSIGN_OR_RETURN(claim_, LedgerClaim::Open(ledger, options_.job_id));
+  ledger_ = std::move(ledger);
   for (const core::Grant& grant : claim_->claim().held) slots_.push_back({.grant = grant});
   return absl::OkStatus();
 }
@@ -346,7 +346,7 @@ core::Container LocalBackend::TakeSlot(const core::ContainerRequest& request) {
 
 void LocalBackend::Wait(const core::MustWait& reason) {
   if (watch_ == nullptr) {
-    watch_ = std::make_unique<LedgerWatch>(loop_, options_.ledger_folder, [this] { Advance(); });
+    watch_ = std::make_unique<LedgerWatch>(loop_, ledger_->WatchedFolders(), [this] { Advance(); });
     Later([this] { Advance(); });  // catches changes made just before the watch began
   }
   if (reason.sentence == waiting_sentence_) return;

@@ -1,5 +1,5 @@
-// Provides containers on this machine as processes, admitted through the ledger that all of the
-// user's jobs share.
+// Provides containers on this machine as processes, admitted through a ledger that this user's
+// jobs, or all users' jobs, share.
 #pragma once
 
 #include <deque>
@@ -31,7 +31,6 @@ class ExecutorFinder;
 struct LocalBackendOptions {
   std::string job_id;
   storage::JobFolder job_folder{""};
-  std::string ledger_folder;
   std::string executor_path;  ///< absolute path of tony-executor
   /// Starts an executor as a child of this process.
   std::function<absl::StatusOr<os::Subprocess>(const os::SubprocessRequest&)> start_executor =
@@ -44,7 +43,7 @@ struct LocalBackendOptions {
                                          ///< variables of its LaunchContext
   std::string host_id;                   ///< identifies the current boot of this machine
   core::Capacity capacity;               ///< see ProbeCapacity()
-  Duration ledger_timeout = std::chrono::seconds(10);  ///< see Ledger::Open()
+  Ledger::Options ledger;
   Duration kill_timeout =
       std::chrono::seconds(5);  ///< how long the destructor waits for executors to end
 };
@@ -134,6 +133,7 @@ class LocalBackend : public core::ClusterBackend {
   EventLoop& loop_;
   const LocalBackendOptions options_;
   Listener& listener_;
+  std::optional<Ledger> ledger_;  ///< set with claim_
   std::unique_ptr<LedgerClaim> claim_;
   std::unique_ptr<LedgerWatch> watch_;  ///< set while a request waits
   std::string waiting_sentence_;        ///< the last sentence that was told

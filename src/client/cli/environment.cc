@@ -50,4 +50,11 @@ std::string SiteFile(const Environment& environment, const std::string& system_s
   return std::filesystem::exists(file, ignored) ? file : "";
 }
 
+std::string MachineFile(const Environment& environment, const std::string& system_site_file) {
+  std::error_code ignored;
+  const bool replaced =
+      !environment.conf_dir.empty() && SiteFile(environment, system_site_file) != system_site_file;
+  return replaced && std::filesystem::exists(system_site_file, ignored) ? system_site_file : "";
+}
+
 }  // namespace tony::client

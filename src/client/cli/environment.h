@@ -31,4 +31,9 @@ std::optional<std::string> EnvironmentVariable(const std::string& name);
 std::string SiteFile(const Environment& environment,
                      const std::string& system_site_file = "/etc/tony/tony-site.xml");
 
+/// The machine's site file where `conf_dir` replaces it, since its final values hold nevertheless;
+/// an empty string when it is not replaced or does not exist.
+std::string MachineFile(const Environment& environment,
+                        const std::string& system_site_file = "/etc/tony/tony-site.xml");
+
 }  // namespace tony::client

@@ -10,6 +10,7 @@
 
 #include "absl/strings/match.h"
 #include "backend/local/ledger.h"
+#include "backend/local/ledger_choice.h"
 #include "common/logging.h"
 #include "common/status_macros.h"
 #include "os/files/file_lock.h"
@@ -44,12 +45,13 @@ std::vector<std::string> JobsWithRemains(const os::FolderHandle& jobs) {
 }
 
 /// Whether the lock on the job's share is held: executors hold it as long as they live.
-absl::StatusOr<bool> HoldsShare(const std::string& local_dir, const std::string& job_id) {
+absl::StatusOr<bool> HoldsShare(const storage::JobFolder& folder, const std::string& job_id) {
   TONY_ASSIGN_OR_RETURN(const backend::Ledger ledger,
-                        backend::Ledger::Open(storage::LedgerFolder(local_dir)));
+                        backend::Ledger::Open(backend::RecordedLedger(folder)));
   TONY_ASSIGN_OR_RETURN(const std::vector<core::Claim> claims, ledger.Claims());
-  return std::any_of(claims.begin(), claims.end(),
-                     [&](const core::Claim& claim) { return claim.job_id == job_id; });
+  return std::any_of(claims.begin(), claims.end(), [&](const core::Claim& claim) {
+    return claim.job_id == job_id && claim.user.empty();
+  });
 }
 
 }  // namespace
@@ -73,7 +75,7 @@ int RemoveRemainsOfLostJobs(const std::string& local_dir) {
     }
     const absl::StatusOr<os::UniqueFd> lock = os::LockFile(folder.am_lock());
     if (!lock.ok()) continue;
-    const absl::StatusOr<bool> alive = HoldsShare(local_dir, id);
+    const absl::StatusOr<bool> alive = HoldsShare(folder, id);
     if (!alive.ok() || *alive || !RemoveRemains(folder).ok()) continue;
     LogDebug("the remains of a lost job are removed", {{"job", id}});
     ++removed;

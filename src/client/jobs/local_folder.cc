@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "backend/local/ledger.h"
+#include "backend/local/claim_folder.h"
 #include "backend/yarn/yarn_job.h"
 #include "common/status_macros.h"
 #include "os/files/files.h"
@@ -63,7 +63,7 @@ bool IsYarnFolder(const std::string& name) {
 bool IsOwn(const std::string& folder_name, const os::FolderHandle& folder,
            const std::string& name) {
   if (folder_name == NameOf(storage::LedgerFolder(""))) {
-    return backend::Ledger::IsOwnFile(folder, name);
+    return backend::ClaimFolder::IsOwnFile(folder, name);
   }
   if (folder_name == kYarnFolder) return IsYarnFolder(name);
   const bool jobs = folder_name == NameOf(storage::JobsFolder("")) ||

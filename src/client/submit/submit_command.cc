@@ -38,6 +38,7 @@ namespace {
 
 jobfile::LoadedJob Load(const SubmitOptions& options, const Environment& environment) {
   jobfile::Sources sources;
+  sources.machine_file = MachineFile(environment);
   sources.site_file = SiteFile(environment);
   sources.job_file = options.job_file;
   sources.overrides = options.overrides;

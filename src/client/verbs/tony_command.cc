@@ -16,7 +16,7 @@ namespace tony::client {
 namespace {
 
 std::vector<Verb> AllVerbs() {
-  return {ListVerb(), StatusVerb(), LogsVerb(), OpenVerb(), KillVerb(), ValidateVerb()};
+  return {ListVerb(), StatusVerb(), LogsVerb(), OpenVerb(), KillVerb(), ValidateVerb(), TopVerb()};
 }
 
 OptionTable TableOf(const Verb& verb) {

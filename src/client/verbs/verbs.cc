@@ -18,6 +18,7 @@ namespace tony::client {
 absl::StatusOr<jobfile::Sources> SourcesOf(const CommandLine& line, const VerbContext& context,
                                            const std::string& job_file) {
   jobfile::Sources sources;
+  sources.machine_file = context.machine_file;
   sources.site_file = context.site_file;
   sources.job_file = job_file;
   sources.working_folder = context.working_folder;

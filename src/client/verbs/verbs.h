@@ -27,6 +27,7 @@ enum VerbExit {
 struct VerbContext {
   Environment environment;
   std::string working_folder;  ///< absolute
+  std::string machine_file;    ///< see jobfile::Sources; empty: none
   std::string site_file;       ///< empty: none
   Writer out;                  ///< text for people, printed by PrintForPeople()
   Writer bytes;   ///< bytes for the same place, unchanged: JSON, and logs if `terminal` is false
@@ -56,6 +57,7 @@ Verb LogsVerb();
 Verb KillVerb();
 Verb OpenVerb();
 Verb ValidateVerb();
+Verb TopVerb();
 
 /// The layers of configuration for a verb: site file, `job_file` (may be empty) and --conf.
 /// InvalidArgument – a --conf is not of the form KEY=VALUE.

@@ -6,44 +6,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "core/schedule/amount.h"
+#include "core/schedule/user_limits.h"
 
 namespace tony::core {
 namespace {
 
 /// The most jobs that a sentence names.
 constexpr size_t kMaxNamedJobs = 3;
-
-/// A sum of Resources.
-struct Amount {
-  int64_t memory_mb = 0;
-  int64_t vcores = 0;
-  int64_t gpus = 0;
-
-  void Add(const Resources& resources, int64_t count) {
-    memory_mb += resources.memory_mb * count;
-    vcores += resources.vcores * count;
-    gpus += resources.gpus * count;
-  }
-};
-
-/// One countable resource with its name and its configuration keys.
-struct Dimension {
-  int64_t Amount::*member;
-  const char* singular;
-  const char* plural;
-  const char* type_key;   ///< key that requests it: tony.TYPE.…
-  const char* total_key;  ///< key that declares the machine's total
-
-  int64_t Of(const Amount& amount) const { return amount.*member; }
-  std::string Show(int64_t number) const {
-    return absl::StrCat(number, " ", number == 1 ? singular : plural);
-  }
-};
-
-constexpr Dimension kGpus = {&Amount::gpus, "GPU", "GPUs", "gpus", "tony.local.gpus"};
-constexpr Dimension kMemory = {&Amount::memory_mb, "MiB of memory", "MiB of memory", "memory",
-                               "tony.local.memory"};
-constexpr Dimension kVcores = {&Amount::vcores, "vcore", "vcores", "vcores", "tony.local.vcores"};
 
 std::vector<Dimension> HardDimensions(const Capacity& capacity) {
   if (capacity.vcores_hard) return {kGpus, kMemory, kVcores};
@@ -56,28 +26,9 @@ Amount TotalOf(const Capacity& capacity) {
           .gpus = static_cast<int64_t>(capacity.gpus.size())};
 }
 
-/// GPUs are counted by their indices, as FreeGpus() does: a claim is read from a file, where the
-/// two numbers may differ.
-Amount HeldBy(const Claim& claim) {
-  Amount sum;
-  int64_t gpus = 0;
-  for (const Grant& grant : claim.held) {
-    sum.Add(grant.resources, 1);
-    gpus += static_cast<int64_t>(grant.gpus.size());
-  }
-  sum.gpus = gpus;
-  return sum;
-}
-
 Amount AmountOf(const ContainerRequest& request) {
   Amount sum;
   sum.Add(request.resources, request.count);
-  return sum;
-}
-
-Amount WantedIn(const std::vector<ContainerRequest>& requests) {
-  Amount sum;
-  for (const ContainerRequest& request : requests) sum.Add(request.resources, request.count);
   return sum;
 }
 
@@ -107,7 +58,8 @@ Amount FreeOf(const Capacity& capacity, const Claim& own, const std::vector<Clai
 }
 
 std::string NameOf(const Claim& claim) {
-  return absl::StrCat("job ", claim.job_id, " (pid ", claim.pid, ")");
+  return absl::StrCat("job ", claim.job_id, claim.user.empty() ? "" : " of " + claim.user, " (pid ",
+                      claim.pid, ")");
 }
 
 /// The requests that ask for some of `dimension`: "2 x worker with 4096, 1 x ps with 2048".
@@ -173,27 +125,61 @@ std::string Shortage(const Dimension& dimension, int64_t wants, int64_t free, in
 std::string Unblock(const std::vector<Dimension>& short_of, const std::vector<Claim>& others,
                     const std::vector<const Claim*>& ahead) {
   std::vector<std::string> holders;
+  bool is_own = false;
   for (const Claim& claim : others) {
     const Amount held = HeldBy(claim);
     if (std::any_of(short_of.begin(), short_of.end(),
                     [&](const Dimension& dimension) { return dimension.Of(held) > 0; })) {
       holders.push_back(NameOf(claim));
+      is_own = is_own || claim.user.empty();
     }
   }
   // The request fits into the total, so a shortage means that another job holds something; without
   // holders the job only waits for its turn.
   if (holders.empty()) return absl::StrCat("the start of ", NameOf(*ahead.front()));
   return absl::StrCat("the end of ", absl::StrJoin(Shortened(std::move(holders)), " or "),
-                      "; `tony kill JOB` ends one");
+                      is_own ? "; `tony kill JOB` ends one" : "");
+}
+
+/// The claims that are served before `own`, the next one first. A job of another user that never
+/// fits is not among them.
+std::vector<const Claim*> AheadOf(const Claim& own, const std::vector<Claim>& others,
+                                  const Capacity& capacity) {
+  std::vector<const Claim*> ahead;
+  for (const Claim& claim : others) {
+    const bool is_earlier = !claim.wanted.empty() && claim.ticket < own.ticket;
+    const bool may_start =
+        claim.user.empty() || !CheckTotal(capacity, HeldBy(claim), claim.wanted).has_value();
+    if (is_earlier && may_start) ahead.push_back(&claim);
+  }
+  std::sort(ahead.begin(), ahead.end(),
+            [](const Claim* left, const Claim* right) { return left->ticket < right->ticket; });
+  return ahead;
+}
+
+/// Whether a job that wants `wanted` delays none of the jobs ahead of it, whenever others end. What
+/// is free only grows until the jobs ahead have started, since whoever comes later is behind them.
+bool DelaysNobody(const Capacity& capacity, const Amount& wanted, const Amount& free,
+                  const std::vector<const Claim*>& ahead) {
+  const std::vector<Dimension> dimensions = HardDimensions(capacity);
+  return std::all_of(dimensions.begin(), dimensions.end(), [&](const Dimension& dimension) {
+    int64_t together = dimension.Of(wanted);
+    if (together == 0) return true;
+    for (const Claim* claim : ahead) {
+      together = std::min(together + dimension.Of(WantedIn(claim->wanted)), kMostSum);
+    }
+    return together <= dimension.Of(free);
+  });
 }
 
 MustWait Wait(const std::vector<Dimension>& short_of, std::vector<std::string> sentences,
               const std::vector<Claim>& others, const std::vector<const Claim*>& ahead) {
   if (ahead.size() == 1) {
-    sentences.push_back(absl::StrCat(NameOf(*ahead.front()), " asked earlier and is ahead"));
+    sentences.push_back(absl::StrCat(NameOf(*ahead.front()), " asked earlier and is ahead",
+                                     short_of.empty() ? ", and this one could delay it" : ""));
   } else if (!ahead.empty()) {
-    sentences.push_back(
-        absl::StrCat(ahead.size(), " jobs are ahead, next ", NameOf(*ahead.front())));
+    sentences.push_back(absl::StrCat(ahead.size(), " jobs are ahead, next ", NameOf(*ahead.front()),
+                                     short_of.empty() ? ", and this one could delay them" : ""));
   }
   return {.sentence = absl::StrJoin(sentences, "; "), .unblock = Unblock(short_of, others, ahead)};
 }
@@ -219,16 +205,12 @@ std::optional<NeverFits> CheckFits(const Capacity& capacity,
   return CheckTotal(capacity, Amount{}, requests);
 }
 
-Admission Admit(const Capacity& capacity, const Claim& own, const std::vector<Claim>& others) {
+Admission Admit(const Capacity& capacity, const Claim& own, const std::vector<Claim>& all_others) {
   if (auto never = CheckTotal(capacity, HeldBy(own), own.wanted)) return *never;
+  if (auto never = CheckUserLimits(own)) return *never;
+  const std::vector<Claim> others = WithinLimits(all_others);
 
-  std::vector<const Claim*> ahead;
-  for (const Claim& claim : others) {
-    if (!claim.wanted.empty() && claim.ticket < own.ticket) ahead.push_back(&claim);
-  }
-  std::sort(ahead.begin(), ahead.end(),
-            [](const Claim* left, const Claim* right) { return left->ticket < right->ticket; });
-
+  std::vector<const Claim*> ahead = AheadOf(own, others, capacity);
   const Amount wanted = WantedIn(own.wanted);
   const Amount free = FreeOf(capacity, own, others);
   std::vector<Dimension> short_of;
@@ -239,6 +221,8 @@ Admission Admit(const Capacity& capacity, const Claim& own, const std::vector<Cl
     sentences.push_back(Shortage(dimension, dimension.Of(wanted), dimension.Of(free),
                                  dimension.Of(TotalOf(capacity)), others));
   }
+  if (short_of.empty() && DelaysNobody(capacity, wanted, free, ahead)) ahead.clear();
+  if (auto wait = AwaitUsersShare(own, others); wait && ahead.empty()) return *wait;
   if (!ahead.empty() || !short_of.empty()) {
     return Wait(short_of, std::move(sentences), others, ahead);
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -14,7 +15,9 @@ struct Capacity {
   int vcores = 0;
   bool vcores_hard = false;  ///< false: vcores are only shares, and any number fits
   std::vector<int> gpus;     ///< indices of the devices
-  std::string gpu_note;      ///< reason why there may be more GPUs than known; empty: none
+  /// A process on each device that is in use, for people: "process 4711 (python3) of bob".
+  std::map<int, std::string> gpu_users;
+  std::string gpu_note;  ///< reason why there may be more GPUs than known; empty: none
 
   bool operator==(const Capacity&) const = default;
 };

@@ -14,7 +14,7 @@
 namespace tony::jobfile {
 
 /// The layers of a configuration. A later layer replaces the values of an earlier one.
-enum class Layer { kSiteFile, kJobFile, kCommandLine };
+enum class Layer { kMachineFile, kSiteFile, kJobFile, kCommandLine };
 
 /// The place where a value was written.
 struct Origin {

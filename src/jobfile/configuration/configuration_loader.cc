@@ -50,6 +50,7 @@ class Loader {
     result_.configuration = Configuration(sources.home_folder, sources.job_file);
   }
 
+  /// From the machine's file only the final values are taken.
   void AddFile(Layer layer, const std::string& name) {
     const std::string path = ResolvePath(name, sources_.working_folder, sources_.home_folder);
     const XmlFile file = ReadXmlFile(path, name);
@@ -59,6 +60,7 @@ class Loader {
     const std::string folder = std::filesystem::path(path).parent_path().string();
     // `file.repeated` is left out: each repetition is a problem already.
     for (const XmlProperty& property : file.properties) {
+      if (layer == Layer::kMachineFile && !property.final) continue;
       Set(property.name, folder, {property.value, {layer, name, property.line}, property.final});
     }
   }
@@ -90,10 +92,10 @@ bool IsThere(const std::string& path) { return !absl::IsNotFound(CheckReadable(p
 
 LoadResult LoadConfiguration(const Sources& sources) {
   Loader loader(sources);
-  const std::string site_path =
-      ResolvePath(sources.site_file, sources.working_folder, sources.home_folder);
-  if (!site_path.empty() && IsThere(site_path)) {
-    loader.AddFile(Layer::kSiteFile, sources.site_file);
+  for (const auto& [layer, name] : {std::pair(Layer::kMachineFile, sources.machine_file),
+                                    std::pair(Layer::kSiteFile, sources.site_file)}) {
+    const std::string path = ResolvePath(name, sources.working_folder, sources.home_folder);
+    if (!path.empty() && IsThere(path)) loader.AddFile(layer, name);
   }
   if (!sources.job_file.empty()) loader.AddFile(Layer::kJobFile, sources.job_file);
   for (const Override& override_value : sources.overrides) loader.AddOverride(override_value);

@@ -1,4 +1,5 @@
-// Reads and merges the layers of a configuration: built-in < site file < job file < command line.
+// Reads and merges the layers of a configuration: built-in < machine's final values < site file <
+// job file < command line.
 #pragma once
 
 #include <string>
@@ -18,6 +19,9 @@ struct Override {
 
 /// The sources of a configuration. File names are relative to `working_folder`.
 struct Sources {
+  /// The machine's own site file if another one replaces it: only its final values count, so that
+  /// nobody escapes them by naming another file. Empty: none; a missing file is no error.
+  std::string machine_file;
   std::string site_file;  ///< empty: none; a missing file is no error
   std::string job_file;   ///< empty: none; a missing file is a problem
   std::vector<Override> overrides;

@@ -37,7 +37,8 @@ A value can come from four layers: built-in default < site file < job file < com
 
 * `--conf` *adds* to the lists marked "adds up" below. In a list of `NAME=value`, the last value of
   a name wins.
-* No later layer may change a property with `<final>true</final>`; an attempt is an error.
+* No later layer may change a property with `<final>true</final>`; an attempt is an error. The final
+  properties of `/etc/tony/tony-site.xml` hold even if `TONY_CONF_DIR` names another folder.
 
 In TonY the site file overrides the job file; here it is the other way round. A file may set each
 key only once.
@@ -112,6 +113,10 @@ std::string TypeText(const Key& key) {
       return "list of `NAME=value`";
     case ValueType::kPlacement:
       return "placement constraint";
+    case ValueType::kUserCounts:
+      return "numbers for users";
+    case ValueType::kUserMemory:
+      return "memory for users";
     case ValueType::kAmounts:
       return "list of `NAME=number`";
     case ValueType::kResources:

@@ -8,6 +8,7 @@
 
 #include "core/model/job_description.h"
 #include "jobfile/job/yarn_settings.h"
+#include "jobfile/values/user_shares.h"
 #include "jobfile/xml/problem.h"
 
 namespace tony::jobfile {
@@ -17,7 +18,14 @@ inline constexpr int kMaxTasks = 10'000;
 
 /// The settings of the local backend. A plain value.
 struct LocalSettings {
-  std::string dir;                                  ///< absolute; folder of jobs and ledger
+  std::string dir;     ///< absolute; folder of jobs and of the private ledger
+  std::string ledger;  ///< absolute; folder of all users' ledger. Empty: the private ledger
+  /// Whether a job fails if the folder of all users' ledger is missing. Otherwise it then uses the
+  /// private one.
+  bool needs_ledger = false;
+  UserShares user_gpus;       ///< what the jobs of one user may have together
+  UserShares user_memory_mb;  ///< MiB
+  UserShares user_vcores;
   int gpus = -1;                                    ///< -1: detect
   int vcores = 0;                                   ///< 0: vcores are shares
   int64_t memory_mb = 0;                            ///< MiB; 0: the machine's memory

@@ -34,7 +34,7 @@ std::string KeyOf(const std::string& type, const std::string& last_word) {
 
 // Whether the site file has set the key. It is for all jobs, so it need not fit this one.
 bool IsForAllJobs(const Entry& entry) {
-  return entry.settings.back().origin.layer == Layer::kSiteFile;
+  return entry.settings.back().origin.layer <= Layer::kSiteFile;
 }
 
 // Whether Linux accepts `name` for a network device (dev_valid_name in the kernel).

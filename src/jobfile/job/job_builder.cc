@@ -15,6 +15,7 @@
 #include "jobfile/job/job_rules.h"
 #include "jobfile/job/job_types.h"
 #include "jobfile/job/key_check.h"
+#include "jobfile/values/values.h"
 
 namespace tony::jobfile {
 namespace {
@@ -68,22 +69,24 @@ Packaging BuildPackaging(const Configuration& configuration) {
   return packaging;
 }
 
-LocalSettings BuildLocalSettings(const Configuration& configuration, BuildResult* result) {
-  LocalSettings local;
-  local.dir = configuration.GetText("tony.local.dir");
-  local.gpus = static_cast<int>(configuration.GetNumber("tony.local.gpus"));
-  local.vcores = static_cast<int>(configuration.GetNumber("tony.local.vcores"));
-  local.memory_mb = configuration.GetMemoryMb("tony.local.memory");
-  local.history_days = static_cast<int>(configuration.GetNumber("tony.local.history-retention"));
-  local.gpu_program = configuration.GetText("tony.gpu-exec-path");
-  local.gpu_timeout = configuration.GetDuration("tony.gpu-exec-timeout-ms");
-  local.ledger_timeout = configuration.GetDuration("tony.local.ledger-timeout-ms");
+/// The shares that a key gives to users; none if its value is wrong, which CheckKeys() says.
+UserShares SharesOf(const Configuration& configuration, const std::string& key,
+                    std::optional<int64_t> (*parse_number)(const std::string&)) {
+  return ParseUserShares(configuration.GetText(key), parse_number).value_or(UserShares());
+}
+
+void CheckLocalSettings(const Configuration& configuration, const LocalSettings& local,
+                        BuildResult* result) {
+  if (!local.ledger.empty() && !absl::StartsWith(local.ledger, "/")) {
+    result->problems.push_back(
+        ProblemAt(configuration, "tony.local.ledger", "neither an absolute path nor `private`",
+                  "write the path of a folder that an administrator has made, or `private`"));
+  }
   if (!absl::StartsWith(local.dir, "/") && !configuration.IsSet("tony.local.dir")) {
     result->problems.push_back({configuration.job_file(), 0, "tony.local.dir",
                                 "the default, ~/.tony, needs a home folder",
                                 "set HOME, or this key to an absolute path"});
   }
-  return local;
 }
 
 // Builds the parts of the job that do not depend on task types.
@@ -137,6 +140,25 @@ void BuildSingleContainer(const Configuration& configuration, BuildResult* resul
 
 }  // namespace
 
+LocalSettings BuildLocalSettings(const Configuration& configuration) {
+  LocalSettings local;
+  local.dir = configuration.GetText("tony.local.dir");
+  local.gpus = static_cast<int>(configuration.GetNumber("tony.local.gpus"));
+  local.vcores = static_cast<int>(configuration.GetNumber("tony.local.vcores"));
+  local.memory_mb = configuration.GetMemoryMb("tony.local.memory");
+  local.history_days = static_cast<int>(configuration.GetNumber("tony.local.history-retention"));
+  local.gpu_program = configuration.GetText("tony.gpu-exec-path");
+  local.gpu_timeout = configuration.GetDuration("tony.gpu-exec-timeout-ms");
+  local.ledger = configuration.GetText("tony.local.ledger");
+  local.needs_ledger = configuration.IsSet("tony.local.ledger");
+  if (local.ledger == "private") local.ledger.clear();
+  local.user_gpus = SharesOf(configuration, "tony.local.user-gpus", ParseWholeNumber);
+  local.user_memory_mb = SharesOf(configuration, "tony.local.user-memory", ParseMemoryMb);
+  local.user_vcores = SharesOf(configuration, "tony.local.user-vcores", ParseWholeNumber);
+  local.ledger_timeout = configuration.GetDuration("tony.local.ledger-timeout-ms");
+  return local;
+}
+
 BuildResult BuildJob(const Configuration& configuration, FileChecks file_checks) {
   BuildResult result;
   if (absl::AsciiStrToLower(configuration.GetText("tony.backend")) == "yarn") {
@@ -145,7 +167,8 @@ BuildResult BuildJob(const Configuration& configuration, FileChecks file_checks)
   CheckKeys(configuration, file_checks, &result);
   if (IsHopeless(configuration, &result)) return result;
   result.packaging = BuildPackaging(configuration);
-  result.local = BuildLocalSettings(configuration, &result);
+  result.local = BuildLocalSettings(configuration);
+  CheckLocalSettings(configuration, result.local, &result);
   BuildApplication(configuration, &result.job);
   result.job.python_interpreter = result.packaging.python_binary_path;
   BuildTaskTypes(configuration, &result);

@@ -11,6 +11,10 @@ namespace tony::jobfile {
 /// exist.
 BuildResult BuildJob(const Configuration& configuration, FileChecks file_checks = FileChecks::kOn);
 
+/// The local backend's settings of this machine, for programs that have no job. A wrong value counts
+/// as the default.
+LocalSettings BuildLocalSettings(const Configuration& configuration);
+
 /// A configuration and the job built from it.
 struct LoadedJob {
   Configuration configuration;

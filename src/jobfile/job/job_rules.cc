@@ -154,7 +154,7 @@ class JobChecker {
   // and so are TonY's defaults, which may name types that this job lacks.
   void CheckTypeList(const std::string& key) {
     const Entry* const entry = configuration_.Find(key);
-    if (entry == nullptr || entry->settings.back().origin.layer == Layer::kSiteFile) return;
+    if (entry == nullptr || entry->settings.back().origin.layer <= Layer::kSiteFile) return;
     const std::vector<std::string> defaults = SplitList(FindKey(key)->key->default_value);
     for (const std::string& name : SplitList(entry->Value())) {
       if (absl::c_linear_search(declared_, name) || absl::c_linear_search(defaults, name)) continue;

@@ -22,6 +22,8 @@ enum class ValueType {
   kList,          ///< names, separated by commas
   kKeyValues,     ///< `NAME=value`, separated by commas
   kPlacement,     ///< a constraint, see placement.h
+  kUserCounts,    ///< whole numbers for users, see user_shares.h
+  kUserMemory,    ///< amounts of memory for users, see user_shares.h
   kAmounts,       ///< `NAME=number`, separated by commas; each number 1 or more
   kPatterns,      ///< regular expressions (RE2), separated by commas
   kResources,     ///< `path[::localName][#archive]`, separated by commas

@@ -93,6 +93,49 @@ KeyGroup MasterWaitKeys() {
   return group;
 }
 
+namespace {
+
+constexpr char kSharesMeaning[] =
+    " that all jobs of one user may have together, as long as users share `tony.local.ledger`: for "
+    "everybody, then for users and groups that differ (`NUMBER, USER=NUMBER, @GROUP=NUMBER`). Of "
+    "several groups the largest number counts. It belongs into the site file, with "
+    "`<final>true</final>`.";
+
+/// A key that limits each user's share of something.
+Key ShareKey(const std::string& name, ValueType type, const std::string& what) {
+  return {.name = name,
+          .type = type,
+          .status = KeyStatus::kOneBackend,
+          .reason = "local",
+          .meaning = what + kSharesMeaning};
+}
+
+/// The keys of the ledger, in which jobs record what they use of the machine.
+std::vector<Key> LedgerKeys() {
+  return {
+      {.name = "tony.local.ledger",
+       .type = ValueType::kText,
+       .default_value = "/var/lib/tony/ledger",
+       .status = KeyStatus::kOneBackend,
+       .reason = "local",
+       .meaning =
+           "Folder in which the jobs of all users of this machine say what they use. An "
+           "administrator makes it: `sudo install -d -m 1777 /var/lib/tony/ledger`. Without the "
+           "default folder, and with `private`, a job sees only jobs of the same user; it then "
+           "may get memory and GPUs that another user's job has."},
+      {.name = "tony.local.ledger-timeout-ms",
+       .type = ValueType::kMilliseconds,
+       .default_value = "10000",
+       .minimum = 1,
+       .status = KeyStatus::kOneBackend,
+       .reason = "local",
+       .meaning = "How long a job waits for another process of tony that has locked the ledger, "
+                  "for example a stopped one."},
+  };
+}
+
+}  // namespace
+
 KeyGroup LocalKeys() {
   KeyGroup group;
   group.title = "This machine";
@@ -133,14 +176,6 @@ KeyGroup LocalKeys() {
            "Number of days after which `tony-submit` removes an ended job's folder with its "
            "history and logs, unless it holds checkpoints; 0 and -1: never. A day counts only if "
            "two submissions a day apart agree on it, so that a wrong clock removes nothing."},
-      {.name = "tony.local.ledger-timeout-ms",
-       .type = ValueType::kMilliseconds,
-       .default_value = "10000",
-       .minimum = 1,
-       .status = KeyStatus::kOneBackend,
-       .reason = "local",
-       .meaning = "How long a job waits for another process of tony that has locked the ledger, "
-                  "for example a stopped one."},
       {.name = "tony.local.memory",
        .type = ValueType::kMemory,
        .minimum = 1,
@@ -148,6 +183,12 @@ KeyGroup LocalKeys() {
        .reason = "local",
        .meaning = "Memory for all jobs together; by default the machine's."},
   };
+  // In the order of the names, as in the other groups.
+  const std::vector<Key> ledger = LedgerKeys();
+  group.keys.insert(group.keys.end() - 1, ledger.begin(), ledger.end());
+  group.keys.push_back(ShareKey("tony.local.user-gpus", ValueType::kUserCounts, "GPUs"));
+  group.keys.push_back(ShareKey("tony.local.user-memory", ValueType::kUserMemory, "Memory"));
+  group.keys.push_back(ShareKey("tony.local.user-vcores", ValueType::kUserCounts, "Virtual cores"));
   return group;
 }
 

@@ -13,6 +13,7 @@
 #include "jobfile/values/paths.h"
 #include "jobfile/values/placement.h"
 #include "jobfile/values/resource_grammar.h"
+#include "jobfile/values/user_shares.h"
 #include "jobfile/values/values.h"
 
 namespace tony::jobfile {
@@ -96,6 +97,15 @@ std::optional<Complaint> CheckAmounts(const std::string& value) {
   return std::nullopt;
 }
 
+std::optional<Complaint> CheckUserShares(const Key& key, const std::string& value) {
+  const bool is_memory = key.type == ValueType::kUserMemory;
+  const auto shares = ParseUserShares(value, is_memory ? ParseMemoryMb : ParseWholeNumber);
+  if (shares.ok()) return std::nullopt;
+  return Complaint{std::string(shares.status().message()),
+                   is_memory ? "write, for example, 64g, alice=128g, @students=16g"
+                             : "write, for example, 2, alice=4, @students=1"};
+}
+
 std::optional<Complaint> CheckPlacement(const std::string& value) {
   if (value.empty()) return std::nullopt;
   const auto constraint = ParsePlacement(value);
@@ -176,6 +186,9 @@ std::optional<Complaint> CheckValue(const Key& key, const std::string& value) {
       return CheckChoice(key, value);
     case ValueType::kPatterns:
       return CheckPatterns(value);
+    case ValueType::kUserCounts:
+    case ValueType::kUserMemory:
+      return CheckUserShares(key, value);
     case ValueType::kKeyValues:
       return CheckKeyValues(value);
     case ValueType::kPlacement:

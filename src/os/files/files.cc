@@ -8,7 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <limits>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
@@ -92,20 +94,26 @@ absl::Status ErrnoError(int error, const std::string& what) {
 }
 
 absl::StatusOr<std::string> ReadFile(const std::string& path) {
-  UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd.valid()) return ErrnoError(errno, absl::StrCat("cannot open ", Quoted(path)));
+  return ReadAtMost(fd.get(), std::numeric_limits<size_t>::max(), path);
+}
+
+absl::StatusOr<std::string> ReadAtMost(int fd, size_t most, const std::string& path) {
   struct stat info;
-  if (fstat(fd.get(), &info) != 0)
-    return ErrnoError(errno, absl::StrCat("cannot read ", Quoted(path)));
+  if (fstat(fd, &info) != 0) return ErrnoError(errno, absl::StrCat("cannot read ", Quoted(path)));
   // Files of /proc report a size of 0, so the size is only a first guess.
-  std::string contents(static_cast<size_t>(info.st_size) + 4096, '\0');
+  std::string contents(std::min(static_cast<size_t>(info.st_size), most) + 4096, '\0');
   size_t length = 0;
   while (true) {
-    const ssize_t count = read(fd.get(), contents.data() + length, contents.size() - length);
+    const ssize_t count = read(fd, contents.data() + length, contents.size() - length);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return ErrnoError(errno, absl::StrCat("cannot read ", Quoted(path)));
     if (count == 0) break;
     length += static_cast<size_t>(count);
+    if (length > most) {
+      return absl::OutOfRangeError(absl::StrCat(Quoted(path), " has more than ", most, " bytes"));
+    }
     if (length == contents.size()) contents.resize(2 * length);
   }
   contents.resize(length);

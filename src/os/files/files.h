@@ -31,6 +31,10 @@ absl::Status ErrnoError(int error, const std::string& what);
 /// Returns the file's bytes; works for files of /proc too. Errno codes.
 absl::StatusOr<std::string> ReadFile(const std::string& path);
 
+/// Returns all bytes of the open file `fd` from its position on. `path`: for the message.
+/// OutOfRange – there are more than `most` bytes. Errno codes.
+absl::StatusOr<std::string> ReadAtMost(int fd, size_t most, const std::string& path);
+
 /// Writes all `size` bytes to `fd`. `path`: for the message. Errno codes.
 absl::Status WriteAll(int fd, const void* data, size_t size, const std::string& path);
 

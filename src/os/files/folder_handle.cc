@@ -125,15 +125,20 @@ absl::Status FolderHandle::CreateFile(const std::string& name, const std::string
   return written;
 }
 
-absl::Status FolderHandle::ReplaceFile(const std::string& name, const std::string& contents) const {
+absl::Status FolderHandle::ReplaceFile(const std::string& name, const std::string& contents,
+                                       mode_t mode) const {
   TONY_RETURN_IF_ERROR(CheckName(name));
   // The temporary name is short and independent of the final name, which may already have the
   // maximum length.
   const std::string temporary = absl::StrFormat(".tony-%06x", std::random_device()() & 0xffffff);
   TONY_RETURN_IF_ERROR(CreateFile(temporary, contents));
-  const absl::Status renamed = Rename(temporary, name);
-  if (!renamed.ok()) unlinkat(fd(), temporary.c_str(), 0);
-  return renamed;
+  absl::Status replaced;
+  if (mode != kFileMode && fchmodat(fd(), temporary.c_str(), mode, 0) != 0) {
+    replaced = ErrnoError(errno, absl::StrCat("cannot set the mode of ", Quoted(PathOf(name))));
+  }
+  if (replaced.ok()) replaced = Rename(temporary, name);
+  if (!replaced.ok()) unlinkat(fd(), temporary.c_str(), 0);
+  return replaced;
 }
 
 absl::Status FolderHandle::CopyFile(const std::string& source, const std::string& name) const {

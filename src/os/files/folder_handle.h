@@ -2,6 +2,8 @@
 // by then.
 #pragma once
 
+#include <sys/types.h>
+
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,7 +15,8 @@
 namespace tony::os {
 
 /// An open folder. Every file in it is reached by one name from the descriptor, never through a
-/// symbolic link. Modes are exact: 0700 for folders, 0600 for files, whatever the umask. Messages
+/// symbolic link. Modes are exact: 0700 for folders, 0600 for files unless another mode is given,
+/// whatever the umask. Messages
 /// name the path that the folder had when it was opened. Errno codes as in os/files/files.h, and
 /// InvalidArgument – a name is empty, ".", ".." or has a slash. Thread safe (immutable), apart from
 /// assignment.
@@ -43,7 +46,8 @@ class FolderHandle {
   /// Makes a new file with `contents`; it is removed again if they cannot be written.
   absl::Status CreateFile(const std::string& name, const std::string& contents) const;
   /// Replaces or creates a file in one step, as WriteFileAtomically() does.
-  absl::Status ReplaceFile(const std::string& name, const std::string& contents) const;
+  absl::Status ReplaceFile(const std::string& name, const std::string& contents,
+                           mode_t mode = 0600) const;
   /// Makes a new file with the contents and the permissions of the plain file `source`. Links to
   /// `source` are followed.
   absl::Status CopyFile(const std::string& source, const std::string& name) const;

@@ -17,6 +17,7 @@
 #include "absl/strings/str_format.h"
 #include "os/files/files.h"
 #include "os/files/proc_file.h"
+#include "os/files/user_names.h"
 
 namespace tony::os {
 namespace {
@@ -27,13 +28,11 @@ constexpr mode_t kOthersWrite = S_IWOTH;
 /// group.
 constexpr size_t kEntryBytes = 64 << 10;
 
-std::string UserName(uid_t user) {
+/// "bob (1001)", for messages.
+std::string NameAndNumber(uid_t user) {
   if (user == 0) return "root";
-  std::vector<char> buffer(kEntryBytes);
-  passwd entry;
-  passwd* found = nullptr;
-  const bool known = getpwuid_r(user, &entry, buffer.data(), buffer.size(), &found) == 0 && found;
-  return known ? absl::StrCat(found->pw_name, " (", user, ")") : absl::StrCat("user ", user);
+  const std::string name = UserName(user);
+  return name == std::to_string(user) ? "user " + name : absl::StrCat(name, " (", user, ")");
 }
 
 /// Rule 3, except for access lists.
@@ -97,7 +96,7 @@ bool IsOursOrRoots(uid_t owner, const FolderOnTheWay* above) {
 absl::Status Refuse(const std::string& path, const struct stat& info, const std::string& why,
                     const std::string& remedy) {
   return absl::PermissionDeniedError(
-      absl::StrCat(Quoted(path), " belongs to ", UserName(info.st_uid), " and has mode ",
+      absl::StrCat(Quoted(path), " belongs to ", NameAndNumber(info.st_uid), " and has mode ",
                    absl::StrFormat("%04o", info.st_mode & 07777), ", so that ", why, "; ", remedy));
 }
 

@@ -70,6 +70,36 @@ GpuInventory ParseGpuQuery(const std::string& output) {
   return inventory;
 }
 
+std::vector<std::string> GpuProcessQueryArguments() {
+  return {"--query-compute-apps=pid,gpu_uuid", "--format=csv,noheader"};
+}
+
+std::vector<GpuProcess> ParseGpuProcessQuery(const std::string& output) {
+  std::vector<GpuProcess> processes;
+  for (const std::string& line : std::vector<std::string>(absl::StrSplit(output, '\n'))) {
+    std::vector<std::string> fields = absl::StrSplit(line, ',');
+    for (std::string& field : fields) absl::StripAsciiWhitespace(&field);
+    GpuProcess process;
+    if (fields.size() != 2 || !absl::SimpleAtoi(fields[0], &process.pid) || process.pid <= 0) {
+      continue;
+    }
+    process.gpu_uuid = std::move(fields[1]);
+    processes.push_back(std::move(process));
+  }
+  return processes;
+}
+
+std::vector<GpuProcess> FindGpuProcesses(const std::string& nvidia_smi, Duration limit) {
+  std::vector<std::string> command = {nvidia_smi};
+  for (std::string& argument : GpuProcessQueryArguments()) command.push_back(std::move(argument));
+  const absl::StatusOr<FinishedProgram> program = RunWithDeadline(command, limit);
+  if (!program.ok() || !program->status.ok()) {
+    LogDebug("the GPUs' processes are not known", {{"program", nvidia_smi}});
+    return {};
+  }
+  return ParseGpuProcessQuery(program->standard_output);
+}
+
 GpuInventory DetectGpus(const std::string& nvidia_smi, Duration limit) {
   std::vector<std::string> command = {nvidia_smi};
   for (std::string& argument : GpuQueryArguments()) command.push_back(std::move(argument));

@@ -1,6 +1,8 @@
 // The machine's NVIDIA GPUs, as reported by nvidia-smi.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -24,6 +26,23 @@ struct GpuInventory {
   std::vector<Gpu> gpus;
   std::string reason;  // a sentence about what failed; empty if nvidia-smi answered
 };
+
+/// A process that computes on a GPU. A plain value.
+struct GpuProcess {
+  pid_t pid = 0;
+  std::string gpu_uuid;
+};
+
+/// The processes that compute on the machine's GPUs, as nvidia-smi reports them; none if it fails.
+/// `nvidia_smi`, `limit`: as in DetectGpus(), and blocks like it.
+std::vector<GpuProcess> FindGpuProcesses(const std::string& nvidia_smi, Duration limit);
+
+/// The arguments, without the program's name, that FindGpuProcesses() passes.
+std::vector<std::string> GpuProcessQueryArguments();
+
+/// Parses the answer to GpuProcessQueryArguments(). Lines of another form are left out: nvidia-smi
+/// writes a sentence if there is no process.
+std::vector<GpuProcess> ParseGpuProcessQuery(const std::string& output);
 
 /// Runs `nvidia_smi` (a path, or a name looked up in PATH) and parses its answer. `limit`: maximum
 /// run time. If it does not exist or fails, there are no GPUs. Blocks: call it at the start, or

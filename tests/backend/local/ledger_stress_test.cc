@@ -54,7 +54,7 @@ int RunJobs(const std::string& root, int number) {
   for (int round = 0; round < kRounds; ++round) {
     LocalBackendOptions options;
     options.job_id = TestJobId(static_cast<uint32_t>(number * kRounds + round));
-    options.ledger_folder = storage::LedgerFolder(root);
+    options.ledger.folder = storage::LedgerFolder(root);
     options.capacity = SmallMachine(1000, kGpus);
     RecordingListener events;
     auto backend =
@@ -88,7 +88,7 @@ TEST(LedgerStressTest, ManyJobsAtOnceNeverShareAGpuAndAllGetTheirTurn) {
       EXPECT_EQ(WEXITSTATUS(status), 0) << number;
     }
   }
-  const Ledger ledger = Ledger::Open(storage::LedgerFolder(folder.path())).value();
+  const Ledger ledger = Ledger::Open({.folder = storage::LedgerFolder(folder.path())}).value();
   EXPECT_TRUE(ledger.Claims().value().empty());
 }
 

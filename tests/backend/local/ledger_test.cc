@@ -45,7 +45,7 @@ class LedgerTest : public ::testing::Test {
   std::string PathOf(const std::string& name) const { return ledger_.folder() + "/" + name; }
 
   os::TemporaryFolder folder_;
-  Ledger ledger_ = Ledger::Open(folder_ / "a/ledger").value();
+  Ledger ledger_ = Ledger::Open({.folder = folder_ / "a/ledger"}).value();
 };
 
 TEST_F(LedgerTest, MakesItsFolderForTheOwnerAlone) {
@@ -241,21 +241,23 @@ TEST_F(LedgerTest, WhatIsNoLedgersFileIsNotTouched) {
   const os::FolderHandle folder = os::OpenOwnFolder(ledger_.folder()).value();
   for (const std::string& name : foreign) {
     EXPECT_TRUE(os::Exists(PathOf(name))) << name;
-    EXPECT_FALSE(Ledger::IsOwnFile(folder, name)) << name;
+    EXPECT_FALSE(ClaimFolder::IsOwnFile(folder, name)) << name;
   }
   EXPECT_FALSE(os::Exists(PathOf(kSecond + ".json")));
   const auto claim = Holding(kFirst, SmallMachine(100, 0), Workers(1, 10));
-  for (const std::string& name : {kFirst + ".lock", kFirst + ".json", std::string("mutex")}) {
-    EXPECT_TRUE(Ledger::IsOwnFile(folder, name)) << name;
+  for (const std::string& name : {kFirst + ".lock", kFirst + ".json"}) {
+    EXPECT_TRUE(ClaimFolder::IsOwnFile(folder, name)) << name;
   }
   EXPECT_TRUE(absl::IsInvalidArgument(LedgerClaim::Open(ledger_, "budget").status()));
 }
 
 TEST_F(LedgerTest, FilesAreItsOwnersWhateverTheUmask) {
   const os::ScopedUmask everything(0777);
-  const Ledger ledger = Ledger::Open(folder_ / "b/ledger").value();
-  ASSERT_TRUE(LedgerClaim::Open(ledger, kFirst).ok());
-  EXPECT_EQ(os::ModeOf(ledger.folder() + "/mutex"), 0600u);
+  const Ledger ledger = Ledger::Open({.folder = folder_ / "b/ledger"}).value();
+  const auto claim = LedgerClaim::Open(ledger, kFirst).value();
+  ASSERT_TRUE(claim->Want({Workers(1, 10)}).ok());
+  EXPECT_EQ(os::ModeOf(ledger.folder() + "/" + kFirst + ".lock"), 0600u);
+  EXPECT_EQ(os::ModeOf(ledger.folder() + "/" + kFirst + ".json"), 0600u);
 }
 
 TEST_F(LedgerTest, AnotherUsersFolderIsRefused) {
@@ -264,14 +266,14 @@ TEST_F(LedgerTest, AnotherUsersFolderIsRefused) {
   if (::chown((folder_ / "theirs").c_str(), 54322, 54322) != 0) {
     GTEST_SKIP() << "only root may give a folder to another user";
   }
-  const absl::Status refused = Ledger::Open(path).status();
+  const absl::Status refused = Ledger::Open({.folder = path}).status();
   EXPECT_TRUE(absl::IsPermissionDenied(refused)) << refused;
   EXPECT_THAT(std::string(refused.message()), HasSubstr(folder_ / "theirs' belongs to"));
 }
 
 TEST_F(LedgerTest, AFolderThatCannotBeMadeIsAnError) {
   os::Put(folder_ / "file", "");
-  EXPECT_FALSE(Ledger::Open(folder_ / "file/ledger").ok());
+  EXPECT_FALSE(Ledger::Open({.folder = folder_ / "file/ledger"}).ok());
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ inline LocalBackendOptions OptionsFor(const std::string& root, const std::string
   LocalBackendOptions options;
   options.job_id = job_id;
   options.job_folder = storage::JobFolder(storage::JobsFolder(root) + "/" + job_id);
-  options.ledger_folder = storage::LedgerFolder(root);
+  options.ledger.folder = storage::LedgerFolder(root);
   options.executor_path = "/bin/sh";
   options.environment = {"BASE=base", "BOTH=base"};
   options.host_id = "this-boot";
@@ -123,7 +123,7 @@ class LocalBackendTest : public ::testing::Test {
     return OptionsFor(folder_.path(), job_id, capacity);
   }
   std::vector<core::Claim> Claims() const {
-    return Ledger::Open(storage::LedgerFolder(folder_.path())).value().Claims().value();
+    return Ledger::Open({.folder = storage::LedgerFolder(folder_.path())}).value().Claims().value();
   }
 
   os::TemporaryFolder folder_;

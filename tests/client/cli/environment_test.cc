@@ -42,5 +42,16 @@ TEST(Environment, FindsTheSiteFile) {
   EXPECT_EQ(SiteFile(environment, system), folder.path() + "/tony-site.xml");
 }
 
+TEST(Environment, FindsTheMachinesFileWhereAnotherReplacesIt) {
+  TemporaryFolder folder;
+  Environment environment;
+  const std::string system = folder.path() + "/system.xml";
+  std::ofstream(system) << "x";
+  EXPECT_EQ(MachineFile(environment, system), "") << "it is the site file itself";
+  environment.conf_dir = folder.path() + "/other";
+  EXPECT_EQ(MachineFile(environment, system), system);
+  EXPECT_EQ(MachineFile(environment, folder.path() + "/none.xml"), "");
+}
+
 }  // namespace
 }  // namespace tony::client

@@ -63,7 +63,7 @@ TEST_F(JobRemainsTest, AJobWhoseApplicationMasterOrClientLivesIsLeftAlone) {
 
 TEST_F(JobRemainsTest, AJobWhoseExecutorsStillEndIsLeftAlone) {
   const storage::JobFolder folder = Lost(backend::TestJobId(5));
-  const auto ledger = backend::Ledger::Open(storage::LedgerFolder(local_dir_.path()));
+  const auto ledger = backend::Ledger::Open({.folder = storage::LedgerFolder(local_dir_.path())});
   ASSERT_TRUE(ledger.ok()) << ledger.status();
   auto claim = backend::LedgerClaim::Open(*ledger, backend::TestJobId(5));
   ASSERT_TRUE(claim.ok()) << claim.status();

@@ -94,10 +94,26 @@ TEST(AdmissionTest, ALargeJobInTheQueueBlocksSmallerOnesBehindIt) {
   const Claim large = Queued("b", 2, {Ask("worker", 1, 900)});
   const Claim small = Queued("c", 3, {Ask("worker", 1, 10)});
   const MustWait wait = WaitOf(Admit(machine, small, {running, large}));
-  EXPECT_EQ(wait.sentence, "job b (pid 102) asked earlier and is ahead");
+  EXPECT_EQ(wait.sentence,
+            "job b (pid 102) asked earlier and is ahead, and this one could delay it");
   EXPECT_EQ(wait.unblock, "the start of job b (pid 102)");
   // The one ahead does not wait for those behind it.
   EXPECT_THAT(WaitOf(Admit(machine, large, {running, small})).sentence, Not(HasSubstr("ahead")));
+}
+
+TEST(AdmissionTest, AJobThatCanDelayNobodyPasses) {
+  const Capacity machine = Machine(1000, 4);
+  const Claim running = Running(machine, "a", 1, {Ask("worker", 1, 100, 4)});
+  const Claim large = Queued("b", 2, {Ask("worker", 1, 500, 2)});
+  const Claim next = Queued("c", 3, {Ask("worker", 1, 200, 1)});
+  const auto small = [&](int64_t memory_mb, int gpus) {
+    return Admit(machine, Queued("d", 4, {Ask("worker", 1, memory_mb, gpus)}),
+                 {running, large, next});
+  };
+  EXPECT_TRUE(std::holds_alternative<Admitted>(small(200, 0)));
+  EXPECT_EQ(WaitOf(small(201, 0)).sentence,
+            "2 jobs are ahead, next job b (pid 102), and this one could delay them");
+  EXPECT_THAT(WaitOf(small(10, 1)).sentence, HasSubstr("needs 1 GPU, 0 of 4 are free"));
 }
 
 TEST(AdmissionTest, CountsThoseAheadAndNamesTheNext) {

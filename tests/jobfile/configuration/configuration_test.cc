@@ -100,6 +100,22 @@ TEST_F(ConfigurationTest, FinalPropertiesOfTheSiteMayNotBeChanged) {
   EXPECT_EQ(result.configuration.GetNumber("tony.local.gpus"), 1);
 }
 
+TEST_F(ConfigurationTest, FinalPropertiesOfTheMachineHoldWhateverSiteFileThereIs) {
+  folder_.Write("machine.xml",
+                "<configuration><property>\n<name>tony.local.user-gpus</name><value>1</value>"
+                "<final>true</final></property><property>\n<name>tony.local.gpus</name>"
+                "<value>4</value></property></configuration>");
+  folder_.Write("site.xml", Xml({{"tony.local.user-gpus", "8"}}));
+  sources_.machine_file = "machine.xml";
+  sources_.site_file = "site.xml";
+  const LoadResult result = LoadConfiguration(sources_);
+  EXPECT_EQ(RenderProblems(result.problems),
+            "site.xml:2: tony.local.user-gpus: may not be changed: machine.xml:2 makes it final; "
+            "remove it\n");
+  EXPECT_EQ(result.configuration.GetText("tony.local.user-gpus"), "1");
+  EXPECT_FALSE(result.configuration.IsSet("tony.local.gpus")) << "it is not final";
+}
+
 TEST_F(ConfigurationTest, AMissingSiteFileIsNoProblemAMissingJobFileIs) {
   sources_.site_file = "no-site.xml";
   sources_.job_file = "no-job.xml";

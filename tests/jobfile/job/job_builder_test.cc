@@ -111,7 +111,9 @@ TEST_F(JobBuilderTest, FillsInTheDefaults) {
   expected.am_resources = {2048, 1, 0};
   expected.timeouts.registration = milliseconds(900'000);
   EXPECT_EQ(result.job, expected);
-  EXPECT_EQ(result.local, (LocalSettings{folder_.path() + "/home/.tony", -1, 0, 0, "nvidia-smi"}));
+  EXPECT_EQ(result.local, (LocalSettings{.dir = folder_.path() + "/home/.tony",
+                                         .ledger = "/var/lib/tony/ledger",
+                                         .gpu_program = "nvidia-smi"}));
   EXPECT_EQ(result.packaging, Packaging());
 }
 
@@ -183,8 +185,19 @@ TEST_F(JobBuilderTest, CarriesTheLocalSettings) {
                                     {"tony.local.gpus", "4"},
                                     {"tony.local.vcores", "8"},
                                     {"tony.local.memory", "16g"},
-                                    {"tony.gpu-exec-path", "/opt/bin/nvidia-smi"}});
-  EXPECT_EQ(result.local, (LocalSettings{"/var/tmp/tony", 4, 8, 16384, "/opt/bin/nvidia-smi"}));
+                                    {"tony.gpu-exec-path", "/opt/bin/nvidia-smi"},
+                                    {"tony.local.ledger", "private"},
+                                    {"tony.local.user-gpus", "2, alice=4"},
+                                    {"tony.local.user-memory", "@staff=1g"}});
+  LocalSettings expected{.dir = "/var/tmp/tony",
+                         .needs_ledger = true,
+                         .gpus = 4,
+                         .vcores = 8,
+                         .memory_mb = 16384,
+                         .gpu_program = "/opt/bin/nvidia-smi"};
+  expected.user_gpus = {.everybody = 2, .users = {{"alice", 4}}, .groups = {}};
+  expected.user_memory_mb.groups = {{"staff", 1024}};
+  EXPECT_EQ(result.local, expected);
 }
 
 TEST_F(JobBuilderTest, GathersTheFilesOfEachType) {

@@ -19,10 +19,11 @@ NO_RETRY = ("--conf", "tony.am.infrastructure-retry-count=0")
 class StopTest(JobTest):
     """The user stops the job, or goes away."""
 
-    def start(self):
+    def start(self, *arguments):
         """A job that runs for ever, partly in the background."""
         job = self.submit(
-            "sleep 600 & sleep 600", "--conf", "tony.task.kill-grace-ms=1000", workers=2
+            *("sleep 600 & sleep 600", "--conf", "tony.task.kill-grace-ms=1000", *arguments),
+            workers=2,
         )
         job.wait_until_running("worker:0", "worker:1")
         return job
@@ -30,7 +31,7 @@ class StopTest(JobTest):
     def test_control_c(self):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             with self.subTest(signal=number):
-                job = self.start()
+                job = self.start("--conf", "tony.client.on-hangup=kill")
                 job.client.send_signal(number)
                 self.assert_ends(job, 4, "KILLED_BY_USER")
                 self.assertEqual(job.verdict["outcome"], "KILLED")

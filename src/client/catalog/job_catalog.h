@@ -56,6 +56,11 @@ class JobCatalog {
   /// Asks the job to end, and waits until it has. DeadlineExceeded – it goes on; Unavailable – it
   /// cannot be asked, or went away without a verdict.
   virtual absl::Status Stop(const StoredJob& job, const StopWish& wish) = 0;
+  /// Waits until one of `jobs` is over: it has ended and its ApplicationMaster is gone, or it was
+  /// lost. Returns all jobs that are over, read again; none: all went on for `limit`. The codes of
+  /// Find().
+  virtual absl::StatusOr<std::vector<StoredJob>> AwaitEnds(const std::vector<StoredJob>& jobs,
+                                                           Duration limit) = 0;
   /// Makes a client of the job's ApplicationMaster; nothing is sent yet. Unavailable – there is
   /// none; PermissionDenied, NotFound – the credentials cannot be read.
   virtual absl::StatusOr<std::unique_ptr<rpc::JobClient>> Connect(const StoredJob& job) = 0;

@@ -24,6 +24,8 @@ class LocalJobs : public JobCatalog {
     return Logs{job.folder, /*live=*/true, ""};
   }
   absl::Status Stop(const StoredJob& job, const StopWish& wish) override;
+  absl::StatusOr<std::vector<StoredJob>> AwaitEnds(const std::vector<StoredJob>& jobs,
+                                                   Duration limit) override;
   absl::StatusOr<std::unique_ptr<rpc::JobClient>> Connect(const StoredJob& job) override;
 
  private:

@@ -18,10 +18,13 @@
 namespace tony::client {
 
 /// Runs Submission::FollowToEnd() with the printer that `options` and the terminal ask for.
+/// `owner`: see Submission::Options; the owner of a job goes on after a hang-up of its terminal if
+/// tony.client.on-hangup says so, with its messages in `hangup_log` (empty: nowhere).
 /// ResourceExhausted – this process may not start enough threads to receive the job's events.
 absl::StatusOr<core::Verdict> FollowJob(const SubmitOptions& options,
                                         const Environment& environment,
                                         const jobfile::Configuration& configuration,
-                                        const MakeSource& make_source);
+                                        const MakeSource& make_source, bool owner = true,
+                                        const std::string& hangup_log = "");
 
 }  // namespace tony::client

@@ -64,7 +64,7 @@ void Submission::OnFound(std::unique_ptr<rpc::JobClient> client) {
           [this, measurement = std::move(measurement)] { printer_.OnMeasurement(measurement); });
     };
   }
-  client_->Follow(last_sequence_, /*owner=*/true, std::move(callbacks));
+  client_->Follow(last_sequence_, options_.owner, std::move(callbacks));
   if (!stop_reason_.empty()) SendStop();
 }
 
@@ -154,8 +154,10 @@ void Submission::EndWithoutEvents() {
 
 void Submission::OnSignal(int number) {
   const char* name = number == SIGINT ? "Ctrl-C" : number == SIGTERM ? "SIGTERM" : "SIGHUP";
+  if (number == SIGHUP && options_.owner && options_.on_hangup) return OnHangup();
   // The job is over and only its record is being read: the client ends with what it knows.
   if (over_) return EndWithoutEvents();
+  if (!options_.owner) return Leave();
   // The first Ctrl-C stops the job. The third leaves without waiting for it, as does any after the
   // verdict.
   if (++interrupts_ > 2 || verdict_) return Leave();
@@ -165,10 +167,18 @@ void Submission::OnSignal(int number) {
   SendStop();
 }
 
+void Submission::OnHangup() {
+  // A shell and the kernel may both send the signal. The process stays: it holds the job's guard
+  // and starts another ApplicationMaster when one is lost, as the keeper of a detached job does.
+  if (!std::exchange(hung_up_, true)) options_.on_hangup();
+}
+
 void Submission::Leave() {
   std::string sentence = "leaving; the job is being stopped without anybody watching";
   if (verdict_) {
     sentence = "leaving; the job is over";
+  } else if (!options_.owner) {
+    sentence = "leaving; the job goes on";
   } else if (!stop_reason_.empty()) {
     sentence = absl::StrCat("leaving before anybody could be told to stop the job; ",
                             source_.AfterLeaving());

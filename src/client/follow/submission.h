@@ -1,7 +1,8 @@
-// Follows a submitted job to its end: prints its events, passes Ctrl-C on to the ApplicationMaster,
-// and goes on with the next ApplicationMaster when one is lost.
+// Follows a job to its end: prints its events, goes on with the next ApplicationMaster when one is
+// lost, and passes Ctrl-C on to the ApplicationMaster if the job is this client's.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,6 +24,12 @@ class Submission {
     Duration answer_deadline{0};  ///< for an ApplicationMaster to accept the stream
     Duration stop_deadline{0};  ///< for an ApplicationMaster to note that the job is to be stopped
     Duration read_deadline{0};  ///< for reading the events that an ended job has recorded
+    /// The job is this client's: Ctrl-C stops it, and it ends when this client goes away. Otherwise
+    /// Ctrl-C only ends the following.
+    bool owner = true;
+    /// For an owner: called at the first SIGHUP, after which nobody sees this client any more, and
+    /// the job goes on. Null: SIGHUP stops the job.
+    std::function<void()> on_hangup = nullptr;
   };
 
   /// All arguments outlive this.
@@ -31,7 +38,8 @@ class Submission {
   ~Submission();
 
   /// Runs the loop until the job has ended and its ApplicationMaster is gone; returns the verdict.
-  /// Without a verdict: the status from the source; Cancelled – the user left before the end.
+  /// Without a verdict: the status from the source; Cancelled – the user left before the end, and
+  /// the message says what becomes of the job.
   absl::StatusOr<core::Verdict> FollowToEnd();
   /// To be called from the loop when this process cannot receive anything more of the job; `why`
   /// says the reason. Events recorded by then still count.
@@ -48,6 +56,7 @@ class Submission {
   void ReadRest();
   void EndWithoutEvents();
   void OnSignal(int number);
+  void OnHangup();
   void Leave();
   void SendStop();
   /// Sends the stop to the connected ApplicationMaster, without waiting for its answer.
@@ -67,6 +76,7 @@ class Submission {
   absl::Status stream_status_;
   int64_t last_sequence_ = 0;
   int interrupts_ = 0;
+  bool hung_up_ = false;  ///< SIGHUP has come, and the job goes on
   bool over_ = false;
   std::string stop_reason_;  ///< reason of a stop that no ApplicationMaster has noted yet; empty:
                              ///< none

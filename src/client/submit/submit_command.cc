@@ -115,10 +115,12 @@ int RunLocalJob(const SubmitOptions& options, const Environment& environment,
     WriteJobId(options, job_id);
     return 0;
   }
-  const absl::StatusOr<core::Verdict> verdict =
-      FollowJob(options, environment, conf, [&](EventLoop& loop, const Clock& clock) {
+  const absl::StatusOr<core::Verdict> verdict = FollowJob(
+      options, environment, conf,
+      [&](EventLoop& loop, const Clock& clock) {
         return std::make_unique<LocalMasterSource>(loop, clock, limits, *std::move(master));
-      });
+      },
+      /*owner=*/true, folder.am_log());
   // A held lock means that an ApplicationMaster still lives because the user left early; it cleans
   // up by itself.
   const absl::StatusOr<os::UniqueFd> lock = os::LockFile(folder.am_lock());

@@ -16,7 +16,8 @@ namespace tony::client {
 namespace {
 
 std::vector<Verb> AllVerbs() {
-  return {ListVerb(), StatusVerb(), LogsVerb(), OpenVerb(), KillVerb(), ValidateVerb(), TopVerb()};
+  return {ListVerb(), StatusVerb(), LogsVerb(),     OpenVerb(), KillVerb(),
+          WaitVerb(), AttachVerb(), ValidateVerb(), TopVerb()};
 }
 
 OptionTable TableOf(const Verb& verb) {
@@ -47,7 +48,8 @@ std::string GeneralHelp() {
 std::string HelpOf(const Verb& verb, int width) {
   return absl::StrCat("Usage: tony ", verb.name, " [OPTIONS] ", verb.arguments,
                       "\nMeaning: ", verb.meaning, ".\n", verb.details, "\nOptions:\n",
-                      RenderOptionTable(TableOf(verb), width), kExitStatus);
+                      RenderOptionTable(TableOf(verb), width),
+                      verb.exit_status.empty() ? kExitStatus : verb.exit_status);
 }
 
 absl::StatusOr<Verb> FindVerb(const std::string& name) {

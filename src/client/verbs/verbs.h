@@ -1,6 +1,7 @@
 // Declares the verbs of `tony`, what each takes, and the context in which each runs.
 #pragma once
 
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,7 +22,12 @@ enum VerbExit {
   kVerbNotPossible = 1,  ///< no such job or task
   kVerbBadUsage = 2,     ///< also: the job file is not valid
   kVerbFailed = 3,       ///< the machine or the job's ApplicationMaster failed
+  /// `tony wait` and the like, which otherwise end with tony-submit's exit status: the job goes on.
+  kVerbJobGoesOn = 6,
 };
+
+/// Verb::max_positionals of a verb that takes any number.
+constexpr size_t kAnyNumber = std::numeric_limits<size_t>::max();
 
 /// The surroundings of a verb. Plain data; `clock` is owned by the caller.
 struct VerbContext {
@@ -48,7 +54,14 @@ struct Verb {
   /// Returns the exit status, or an error whose message goes to the user: NotFound becomes
   /// kVerbNotPossible, InvalidArgument kVerbBadUsage, all others kVerbFailed.
   absl::StatusOr<int> (*run)(const CommandLine& line, const VerbContext& context);
+  /// Lines of the help about the exit status; empty: the usual ones.
+  std::string exit_status = "";
 };
+
+/// Verb::exit_status of verbs that end as tony-submit does.
+constexpr char kJobExitStatus[] =
+    "\nExit status: that of tony-submit. 0 succeeded, 1 the program failed, 2 bad usage or\n"
+    "no such job, 3 infrastructure or no verdict, 4 killed, 5 can never fit; 6 the job goes on.\n";
 
 /// The rows of the table of verbs; each verb is in a file of its own (verb_list.cc, …).
 Verb ListVerb();
@@ -58,6 +71,8 @@ Verb KillVerb();
 Verb OpenVerb();
 Verb ValidateVerb();
 Verb TopVerb();
+Verb WaitVerb();
+Verb AttachVerb();
 
 /// The layers of configuration for a verb: site file, `job_file` (may be empty) and --conf.
 /// InvalidArgument – a --conf is not of the form KEY=VALUE.

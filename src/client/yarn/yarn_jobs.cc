@@ -25,6 +25,8 @@ namespace {
 
 /// Pause between two reports of an application that is to end.
 constexpr std::chrono::milliseconds kPollInterval{200};
+/// Pause between two reports of an application whose end is waited for, which may take days.
+constexpr std::chrono::seconds kWaitPause{1};
 /// While logs are followed: how long the ResourceManager may be away, and how long a wait for a
 /// container lasts before it is told.
 constexpr std::chrono::seconds kAwayLimit{60};
@@ -302,6 +304,32 @@ absl::Status YarnJobs::Stop(const StoredJob& job, const StopWish& wish) {
   if (ended.ended()) return absl::OkStatus();
   return absl::UnavailableError(
       absl::StrCat("job ", job.id, " went away without a verdict: ", ended.sentence));
+}
+
+absl::StatusOr<std::vector<StoredJob>> YarnJobs::AwaitEnds(const std::vector<StoredJob>& jobs,
+                                                           Duration limit) {
+  EventLoop loop;
+  std::vector<std::string> over;
+  std::vector<std::unique_ptr<backend::ApplicationWatch>> watches;
+  for (const StoredJob& job : jobs) {
+    // A failed question ends nothing: the watch asks again after the pause.
+    watches.push_back(std::make_unique<backend::ApplicationWatch>(
+        loop, cluster_.application_client(), job.id, cluster_.timeout(), [&](const auto& answer) {
+          if (!absl::IsNotFound(answer.status()) && !(answer.ok() && answer->over())) return;
+          over.push_back(job.id);
+          loop.Stop();
+        }));
+    watches.back()->Start(kWaitPause);
+  }
+  const auto deadline = loop.After(limit, [&loop] { loop.Stop(); });
+  loop.Run();
+  watches.clear();
+  std::vector<StoredJob> ended;
+  for (const std::string& id : over) {
+    TONY_ASSIGN_OR_RETURN(StoredJob job, Find(id));
+    ended.push_back(std::move(job));
+  }
+  return ended;
 }
 
 absl::StatusOr<backend::ApplicationReport> YarnJobs::AwaitEnd(

@@ -33,6 +33,8 @@ class YarnJobs : public JobCatalog {
   /// Asks the ApplicationMaster to stop the job. Without one that can be asked, YARN kills the
   /// application.
   absl::Status Stop(const StoredJob& job, const StopWish& wish) override;
+  absl::StatusOr<std::vector<StoredJob>> AwaitEnds(const std::vector<StoredJob>& jobs,
+                                                   Duration limit) override;
   absl::StatusOr<std::unique_ptr<rpc::JobClient>> Connect(const StoredJob& job) override;
 
  private:

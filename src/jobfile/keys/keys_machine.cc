@@ -211,6 +211,14 @@ KeyGroup ClientKeys() {
        .reason = "yarn",
        .meaning = "How long a job goes on without the client that submitted it. On the local "
                   "backend the job ends at once. A detached job needs no client."},
+      {.name = "tony.client.on-hangup",
+       .type = ValueType::kChoice,
+       .default_value = "detach",
+       .choices = {"detach", "kill"},
+       .meaning = "What happens to a job whose terminal is closed, or whose ssh connection is lost "
+                  "(SIGHUP): detach lets it go on, for tony attach and tony kill; kill ends it. "
+                  "Where logind ends all of a user's processes at the logout (KillUserProcesses), "
+                  "the job ends all the same."},
       {.name = "tony.client.stop-timeout-ms",
        .type = ValueType::kMilliseconds,
        .default_value = "5000",

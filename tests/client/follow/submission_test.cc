@@ -81,8 +81,11 @@ class SubmissionTest : public StagedJobTest {
                               .restarts = restarts},
                              *std::move(master));
     Submission submission(loop, clock,
-                          {.answer_deadline = start_deadline_, .stop_deadline = kPatience}, source,
-                          watcher);
+                          {.answer_deadline = start_deadline_,
+                           .stop_deadline = kPatience,
+                           .owner = owner_,
+                           .on_hangup = on_hangup_},
+                          source, watcher);
     auto verdict = submission.FollowToEnd();
     events_ = watcher.events;
     refreshes_ = watcher.refreshes;
@@ -105,6 +108,8 @@ class SubmissionTest : public StagedJobTest {
   std::function<void()> when_stopping_ = [] {};
   std::function<void(pid_t)> before_following_ = [](pid_t) {};
   Duration start_deadline_ = kPatience;
+  bool owner_ = true;
+  std::function<void()> on_hangup_ = nullptr;
 };
 
 TEST_F(SubmissionTest, EndsWithTheVerdictWhenTheMasterIsGone) {
@@ -155,6 +160,33 @@ TEST_F(SubmissionTest, AThirdCtrlCLeavesWithoutTheVerdict) {
   EXPECT_EQ(verdict.status(),
             absl::CancelledError("leaving; the job is being stopped without anybody watching"));
   EXPECT_EQ(ExitOf(verdict.status()), 4);
+}
+
+TEST_F(SubmissionTest, AHangupStopsTheJobUnlessItIsToGoOn) {
+  const auto stopped = Run("sleep 600", [](pid_t) { ::raise(SIGHUP); });
+  ASSERT_TRUE(stopped.ok()) << stopped.status();
+  EXPECT_THAT(stopped->sentence, HasSubstr("SIGHUP"));
+}
+
+TEST_F(SubmissionTest, AfterAHangupTheJobGoesOn) {
+  const std::string flag = folder_ / "go";
+  int hangups = 0;
+  on_hangup_ = [&] {
+    ++hangups;
+    EXPECT_EQ(os::WriteFileAtomically(flag, ""), absl::OkStatus());
+  };
+  const auto verdict = Run(absl::StrCat("until [ -e ", flag, " ]; do sleep 0.02; done"), [](pid_t) {
+    for (int i = 0; i < 3; ++i) ::raise(SIGHUP);
+  });
+  ASSERT_TRUE(verdict.ok()) << verdict.status();
+  EXPECT_EQ(verdict->outcome, core::Outcome::kSucceeded) << verdict->sentence;
+  EXPECT_EQ(hangups, 1);
+}
+
+TEST_F(SubmissionTest, CtrlCOfAGuestOnlyEndsTheFollowing) {
+  owner_ = false;
+  const auto verdict = Run("sleep 600", [](pid_t) { ::raise(SIGINT); });
+  EXPECT_EQ(verdict.status(), absl::CancelledError("leaving; the job goes on"));
 }
 
 TEST_F(SubmissionTest, ThreeAtOnceLeaveOneThatDoesNotAnswer) {

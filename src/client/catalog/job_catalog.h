@@ -61,6 +61,11 @@ class JobCatalog {
   /// Find().
   virtual absl::StatusOr<std::vector<StoredJob>> AwaitEnds(const std::vector<StoredJob>& jobs,
                                                            Duration limit) = 0;
+  /// Removes what is kept of a job that is over. `checkpoints`: also its checkpoints.
+  /// FailedPrecondition – the job runs, has checkpoints that are to stay, or is not to be removed
+  /// from here; the message says what to do. NotFound – it is gone already. Other codes: it cannot
+  /// be removed, or not completely.
+  virtual absl::Status Remove(const StoredJob& job, bool checkpoints) = 0;
   /// Makes a client of the job's ApplicationMaster; nothing is sent yet. Unavailable – there is
   /// none; PermissionDenied, NotFound – the credentials cannot be read.
   virtual absl::StatusOr<std::unique_ptr<rpc::JobClient>> Connect(const StoredJob& job) = 0;

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/jobs/job_connection.h"
+#include "client/jobs/remove_job.h"
 #include "common/status_macros.h"
 #include "history/job_watch.h"
 #include "os/files/folder_watcher.h"
@@ -83,6 +84,10 @@ absl::StatusOr<std::vector<StoredJob>> LocalJobs::AwaitEnds(const std::vector<St
     TONY_RETURN_IF_ERROR(
         watcher->Wait(std::chrono::ceil<std::chrono::milliseconds>(sleep)).status());
   }
+}
+
+absl::Status LocalJobs::Remove(const StoredJob& job, bool checkpoints) {
+  return RemoveJob(job.folder, checkpoints);
 }
 
 absl::StatusOr<std::unique_ptr<rpc::JobClient>> LocalJobs::Connect(const StoredJob& job) {

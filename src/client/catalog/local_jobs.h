@@ -26,6 +26,7 @@ class LocalJobs : public JobCatalog {
   absl::Status Stop(const StoredJob& job, const StopWish& wish) override;
   absl::StatusOr<std::vector<StoredJob>> AwaitEnds(const std::vector<StoredJob>& jobs,
                                                    Duration limit) override;
+  absl::Status Remove(const StoredJob& job, bool checkpoints) override;
   absl::StatusOr<std::unique_ptr<rpc::JobClient>> Connect(const StoredJob& job) override;
 
  private:

@@ -44,7 +44,8 @@ std::vector<std::string> JobsWithRemains(const os::FolderHandle& jobs) {
   return ids;
 }
 
-/// Whether the lock on the job's share is held: executors hold it as long as they live.
+}  // namespace
+
 absl::StatusOr<bool> HoldsShare(const storage::JobFolder& folder, const std::string& job_id) {
   TONY_ASSIGN_OR_RETURN(const backend::Ledger ledger,
                         backend::Ledger::Open(backend::RecordedLedger(folder)));
@@ -53,8 +54,6 @@ absl::StatusOr<bool> HoldsShare(const storage::JobFolder& folder, const std::str
     return claim.job_id == job_id && claim.user.empty();
   });
 }
-
-}  // namespace
 
 absl::Status RemoveRemains(const storage::JobFolder& folder) {
   absl::Status first;

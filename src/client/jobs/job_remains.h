@@ -4,9 +4,14 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "storage/job_folder.h"
 
 namespace tony::client {
+
+/// Whether processes of the job, such as executors without an ApplicationMaster, hold its share of
+/// this machine. The codes of backend::Ledger.
+absl::StatusOr<bool> HoldsShare(const storage::JobFolder& folder, const std::string& job_id);
 
 /// Removes secrets, archives and working folders of a job of which no process lives. Its history
 /// and its output stay. Returns the first error, with the codes of os::RemoveTree(); the rest is

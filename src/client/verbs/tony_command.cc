@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "client/cli/terminal.h"
 #include "client/cli/version.h"
 #include "common/nearest_name.h"
@@ -16,8 +18,8 @@ namespace tony::client {
 namespace {
 
 std::vector<Verb> AllVerbs() {
-  return {ListVerb(), StatusVerb(), LogsVerb(),     OpenVerb(), KillVerb(),
-          WaitVerb(), AttachVerb(), ValidateVerb(), TopVerb()};
+  return {ListVerb(), StatusVerb(), LogsVerb(), OpenVerb(),     KillVerb(),
+          WaitVerb(), AttachVerb(), RmVerb(),   ValidateVerb(), TopVerb()};
 }
 
 OptionTable TableOf(const Verb& verb) {
@@ -29,9 +31,25 @@ OptionTable TableOf(const Verb& verb) {
   return table;
 }
 
+/// " (also: ls, ps)", or nothing.
+std::string AlsoCalled(const Verb& verb) {
+  if (verb.aliases.empty()) return "";
+  return absl::StrCat(" (also: ", absl::StrJoin(verb.aliases, ", "), ")");
+}
+
 constexpr char kExitStatus[] =
     "\nExit status: 0 done, 1 no such job or task, 2 bad usage or a bad job file,\n"
     "3 the machine or the job's ApplicationMaster failed.\n";
+
+/// Names that people type out of habit, and what they mean here.
+constexpr std::pair<const char*, const char*> kHabits[] = {
+    {"submit", "tony-submit"},     {"start", "tony-submit"},        {"delete", "tony rm"},
+    {"remove", "tony rm"},         {"prune", "tony rm --older 7d"}, {"show", "tony status"},
+    {"info", "tony status"},       {"describe", "tony status"},     {"log", "tony logs"},
+    {"tail", "tony logs -f"},      {"follow", "tony attach"},       {"watch", "tony attach"},
+    {"check", "tony validate"},    {"history", "tony list"},        {"jobs", "tony list"},
+    {"version", "tony --version"},
+};
 
 std::string GeneralHelp() {
   std::string text =
@@ -39,7 +57,7 @@ std::string GeneralHelp() {
       "started.\n\nVerbs:\n";
   for (const Verb& verb : AllVerbs()) {
     absl::StrAppend(&text, "  ", PadToWidth(absl::StrCat(verb.name, " ", verb.arguments), 22),
-                    verb.meaning, "\n");
+                    verb.meaning, AlsoCalled(verb), "\n");
   }
   absl::StrAppend(&text, "  help [VERB]           how a verb is used\n");
   return absl::StrCat(text, kExitStatus);
@@ -47,16 +65,23 @@ std::string GeneralHelp() {
 
 std::string HelpOf(const Verb& verb, int width) {
   return absl::StrCat("Usage: tony ", verb.name, " [OPTIONS] ", verb.arguments,
-                      "\nMeaning: ", verb.meaning, ".\n", verb.details, "\nOptions:\n",
-                      RenderOptionTable(TableOf(verb), width),
+                      "\nMeaning: ", verb.meaning, AlsoCalled(verb), ".\n", verb.details,
+                      "\nOptions:\n", RenderOptionTable(TableOf(verb), width),
                       verb.exit_status.empty() ? kExitStatus : verb.exit_status);
 }
 
 absl::StatusOr<Verb> FindVerb(const std::string& name) {
   std::vector<std::string> names;
   for (Verb& verb : AllVerbs()) {
-    if (verb.name == name) return std::move(verb);
+    const auto& aliases = verb.aliases;
+    const bool called = std::find(aliases.begin(), aliases.end(), name) != aliases.end();
+    if (called || verb.name == name) return std::move(verb);
     names.push_back(verb.name);
+  }
+  for (const auto& [habit, meant] : kHabits) {
+    if (name != habit) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("unknown verb '", name, "'; did you mean '", meant, "'?"));
   }
   const std::optional<std::string> nearest = NearestName(name, names);
   return absl::InvalidArgumentError(absl::StrCat(

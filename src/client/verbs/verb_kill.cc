@@ -1,13 +1,11 @@
-// `tony kill`: ends a job and waits until it has ended. A job that has ended already is no error,
+// `tony kill`: ends jobs and waits until they have ended. A job that has ended already is no error,
 // so the verb may be repeated.
-#include <nlohmann/json.hpp>
-
 #include "absl/status/status.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "client/cli/terminal.h"
-#include "client/jobs/job_json.h"
 #include "client/show/job_table.h"
+#include "client/verbs/named_jobs.h"
 #include "client/verbs/verbs.h"
 #include "common/status_macros.h"
 
@@ -26,31 +24,48 @@ absl::StatusOr<std::chrono::seconds> ReadWait(const CommandLine& line) {
   return std::chrono::seconds(seconds);
 }
 
+/// Ends one job; returns it as it is after its end.
+absl::StatusOr<StoredJob> Kill(JobCatalog& jobs, const StoredJob& job, const StopWish& wish,
+                               const VerbContext& context) {
+  if (job.ended()) {
+    context.err(absl::StrCat("tony: job ", SafeText(job.id), " has already ended\n"));
+    return job;
+  }
+  TONY_RETURN_IF_ERROR(jobs.Stop(job, wish));
+  // The job is read again for its verdict.
+  return jobs.Find(job.id);
+}
+
 absl::StatusOr<int> RunKill(const CommandLine& line, const VerbContext& context) {
   if (line.positionals.empty()) {
     return absl::InvalidArgumentError("name the job to end, or \"latest\": tony kill JOB");
   }
-  TONY_ASSIGN_OR_RETURN(const std::chrono::seconds wait, ReadWait(line));
+  StopWish wish;
+  TONY_ASSIGN_OR_RETURN(wish.wait, ReadWait(line));
   TONY_ASSIGN_OR_RETURN(const jobfile::Configuration configuration, ConfigurationOf(line, context));
-  TONY_ASSIGN_OR_RETURN(const std::unique_ptr<JobCatalog> jobs,
-                        OpenJobs(line, context, line.positionals[0]));
-  TONY_ASSIGN_OR_RETURN(StoredJob job, jobs->Find(line.positionals[0]));
-  if (job.ended()) {
-    context.err(absl::StrCat("tony: job ", job.id, " has already ended\n"));
-  } else {
-    StopWish wish;
-    wish.reason = absl::StrCat("tony kill by ", context.environment.user);
-    wish.ask_limit = configuration.GetDuration("tony.client.stop-timeout-ms");
-    wish.wait = wait;
-    TONY_RETURN_IF_ERROR(jobs->Stop(job, wish));
-    // The job is read again for its verdict.
-    TONY_ASSIGN_OR_RETURN(job, jobs->Find(job.id));
+  wish.reason = absl::StrCat("tony kill by ", context.environment.user);
+  wish.ask_limit = configuration.GetDuration("tony.client.stop-timeout-ms");
+  TONY_ASSIGN_OR_RETURN(const NamedJobs named, FindNamedJobs(line, context, line.positionals));
+  // A job that cannot be ended does not keep the others from their ends.
+  absl::Status failed;
+  std::vector<StoredJob> ended;
+  for (const StoredJob& job : named.jobs) {
+    absl::StatusOr<StoredJob> end = Kill(*named.catalog, job, wish, context);
+    if (end.ok()) {
+      ended.push_back(*std::move(end));
+    } else if (failed.ok()) {
+      failed = end.status();
+    } else {
+      context.err(absl::StrCat("tony: ", SafeText(std::string(end.status().message())), "\n"));
+    }
   }
-  if (line.Has("json")) {
-    context.bytes(DumpJson(JobToJson(job, false)));
-  } else {
-    context.out(RenderVerdict(job.job.view, context.screen));
+  if (line.Has("json") && !ended.empty()) PrintJobsJson(ended, line.positionals.size(), context);
+  for (const StoredJob& job : ended) {
+    if (line.Has("json")) break;
+    context.out(named.jobs.size() == 1 ? RenderVerdict(job.job.view, context.screen)
+                                       : EndLine(job));
   }
+  TONY_RETURN_IF_ERROR(failed);
   return kVerbDone;
 }
 
@@ -58,12 +73,14 @@ absl::StatusOr<int> RunKill(const CommandLine& line, const VerbContext& context)
 
 Verb KillVerb() {
   return {"kill",
-          "JOB",
-          "end a job, and wait for its verdict",
+          "JOB…",
+          "end jobs, and wait for their verdicts",
           "JOB is a job's name, a part of it from the start or to the end, or \"latest\".\n",
           {{"wait", "SECONDS", false, "how long to wait for the end; 60 unless given"}},
-          1,
-          &RunKill};
+          kAnyNumber,
+          &RunKill,
+          "",
+          {"stop", "cancel"}};
 }
 
 }  // namespace tony::client

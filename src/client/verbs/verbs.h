@@ -56,6 +56,7 @@ struct Verb {
   absl::StatusOr<int> (*run)(const CommandLine& line, const VerbContext& context);
   /// Lines of the help about the exit status; empty: the usual ones.
   std::string exit_status = "";
+  std::vector<std::string> aliases = {};  ///< other names, which people type out of habit
 };
 
 /// Verb::exit_status of verbs that end as tony-submit does.
@@ -73,6 +74,7 @@ Verb ValidateVerb();
 Verb TopVerb();
 Verb WaitVerb();
 Verb AttachVerb();
+Verb RmVerb();
 
 /// The layers of configuration for a verb: site file, `job_file` (may be empty) and --conf.
 /// InvalidArgument – a --conf is not of the form KEY=VALUE.

@@ -332,6 +332,13 @@ absl::StatusOr<std::vector<StoredJob>> YarnJobs::AwaitEnds(const std::vector<Sto
   return ended;
 }
 
+absl::Status YarnJobs::Remove(const StoredJob& job, bool /*checkpoints*/) {
+  return absl::FailedPreconditionError(
+      absl::StrCat("job ", job.id, " is a cluster's, and tony rm removes jobs of this machine; ",
+                   "hdfs dfs -rm -r removes its folder ", backend::JobFolderName(job.id),
+                   " in the staging folder (tony.yarn.staging-dir)"));
+}
+
 absl::StatusOr<backend::ApplicationReport> YarnJobs::AwaitEnd(
     const backend::ApplicationReport& report, std::chrono::seconds wait) {
   EventLoop loop;

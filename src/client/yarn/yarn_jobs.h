@@ -35,6 +35,8 @@ class YarnJobs : public JobCatalog {
   absl::Status Stop(const StoredJob& job, const StopWish& wish) override;
   absl::StatusOr<std::vector<StoredJob>> AwaitEnds(const std::vector<StoredJob>& jobs,
                                                    Duration limit) override;
+  /// FailedPrecondition: the files of a cluster's job may hold checkpoints of later ones.
+  absl::Status Remove(const StoredJob& job, bool checkpoints) override;
   absl::StatusOr<std::unique_ptr<rpc::JobClient>> Connect(const StoredJob& job) override;
 
  private:

@@ -33,6 +33,9 @@ class Unreachable : public JobCatalog {
                                                    Duration /*limit*/) override {
     return jobs;
   }
+  absl::Status Remove(const StoredJob& /*job*/, bool /*checkpoints*/) override {
+    return absl::UnimplementedError("a guest removes nothing");
+  }
   absl::StatusOr<std::unique_ptr<rpc::JobClient>> Connect(const StoredJob& /*job*/) override {
     ++connections;
     return absl::UnavailableError("no ApplicationMaster");

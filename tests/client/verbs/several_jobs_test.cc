@@ -90,5 +90,115 @@ TEST_F(VerbTest, AttachShowsTheEndOfAJobThatIsOver) {
   EXPECT_THAT(out_, StartsWith("LOST: its ApplicationMaster went away"));
 }
 
+TEST_F(VerbTest, ListIsFiltered) {
+  const HeldLock lock(WriteJob(local_.path(), "job-a", RunningJob().events()));
+  WriteJob(local_.path(), "job-b", FailedJob().events());
+  WriteJob(local_.path(), "job-c", SucceededJob());
+  const auto ids = [&](std::vector<std::string> options) {
+    options.insert(options.begin(), "list");
+    std::vector<std::string> found;
+    for (const Json& job : RunJson(options)) found.push_back(job["id"]);
+    std::sort(found.begin(), found.end());
+    return found;
+  };
+  using Ids = std::vector<std::string>;
+  EXPECT_EQ(ids({}), (Ids{"job-a", "job-b", "job-c"}));
+  EXPECT_EQ(ids({"--running"}), Ids{"job-a"});
+  EXPECT_EQ(ids({"--failed"}), Ids{"job-b"});
+  EXPECT_EQ(ids({"--failed", "--running"}), (Ids{"job-a", "job-b"}));
+  EXPECT_EQ(ids({"-n", "1"}).size(), 1u);
+  EXPECT_EQ(ids({"--name", "DIG"}).size(), 3u);
+  EXPECT_EQ(ids({"--name", "other"}), Ids{});
+  EXPECT_GT(RunJson({"list", "--size"})[0]["bytes"], 0);
+  EXPECT_EQ(Run({"ls", "--name=other"}), kVerbDone);
+  EXPECT_EQ(out_, "There are no such jobs.\n");
+  EXPECT_EQ(Run({"list", "-n", "few"}), kVerbBadUsage);
+  EXPECT_THAT(err_, HasSubstr("-n 'few' is no number of jobs; write -n 20"));
+}
+
+TEST_F(VerbTest, ListTellsWhyAJobFailed) {
+  WriteJob(local_.path(), "job-b", FailedJob().events());
+  EXPECT_EQ(Run({"ps", "--size"}), kVerbDone);
+  EXPECT_THAT(out_,
+              ::testing::MatchesRegex(
+                  "JOB    STATE        NAME    SUBMITTED            TIME     SIZE        REASON\n"
+                  "job-b  FAILED       digits  20..-..-.. ..:..:..  1m 06s   [0-9.]+ KiB +"
+                  "TASK_FAILED: worker:1 exited with code 3[.]\n"));
+}
+
+TEST_F(VerbTest, RmRemovesPastJobsOnly) {
+  const std::string past = "local-20240101-000000-0001", runs = "local-20240101-000000-0002";
+  const storage::JobFolder folder = WriteJob(local_.path(), past, FailedJob().events());
+  const storage::JobFolder running = WriteJob(local_.path(), runs, RunningJob().events());
+  const HeldLock lock(running);
+  EXPECT_EQ(Run({"rm"}), kVerbBadUsage);
+  EXPECT_EQ(Run({"rm", past, "--keep=1"}), kVerbBadUsage);
+  EXPECT_EQ(Run({"rm", runs, past}), kVerbNotPossible);
+  EXPECT_EQ(err_, "tony: job " + runs + " runs, and a running job is not removed; tony kill " +
+                      runs + " ends it\n");
+  EXPECT_THAT(out_, ::testing::MatchesRegex(past + "  FAILED  [0-9]+ KiB removed\n"));
+  EXPECT_TRUE(std::filesystem::exists(running.events()));
+  EXPECT_FALSE(std::filesystem::exists(folder.root()));
+  EXPECT_EQ(Run({"rm", past}), kVerbNotPossible);
+  EXPECT_THAT(err_, HasSubstr("no job '" + past + "'"));
+}
+
+TEST_F(VerbTest, RmLeavesCheckpointsUnlessTold) {
+  const std::string past = "local-20240101-000000-0001";
+  const storage::JobFolder folder = WriteJob(local_.path(), past, FailedJob().events());
+  ASSERT_TRUE(os::MakeFolders(folder.checkpoints()).ok());
+  std::ofstream(folder.checkpoints() + "/step-1") << "weights";
+  EXPECT_EQ(Run({"rm", past}), kVerbNotPossible);
+  EXPECT_THAT(err_, HasSubstr("stays, since it has checkpoints: " + folder.checkpoints() +
+                              "; --checkpoints removes them too"));
+  EXPECT_EQ(Run({"rm", "--keep=0"}), kVerbDone);
+  EXPECT_EQ(err_, "tony: 1 job with checkpoints stayed; --checkpoints removes them too\n");
+  EXPECT_EQ(Run({"rm", past, "--checkpoints"}), kVerbDone) << err_;
+  EXPECT_FALSE(std::filesystem::exists(folder.root()));
+}
+
+TEST_F(VerbTest, RmChoosesByAgeAndNumber) {
+  std::vector<std::string> roots;
+  for (const char* id :
+       {"local-20240101-000000-0001", "local-20240101-000000-0002", "local-20240101-000000-0003"}) {
+    roots.push_back(WriteJob(local_.path(), id, FailedJob().events()).root());
+  }
+  EXPECT_EQ(Run({"rm", "--older", "36500d"}), kVerbDone) << err_;
+  EXPECT_EQ(out_, "There are no such jobs.\n");
+  EXPECT_EQ(Run({"rm", "--older", "1d", "--keep", "2"}), kVerbDone) << err_;
+  EXPECT_FALSE(std::filesystem::exists(roots[0]));
+  EXPECT_EQ(Run({"rm", "--older=1d"}), kVerbDone);
+  EXPECT_THAT(out_, HasSubstr("\n2 jobs, "));
+  EXPECT_FALSE(std::filesystem::exists(roots[1]) || std::filesystem::exists(roots[2]));
+  EXPECT_EQ(Run({"rm", "--older=old"}), kVerbBadUsage);
+  EXPECT_EQ(Run({"rm", "--keep=few"}), kVerbBadUsage);
+}
+
+TEST_F(VerbTest, VerbsHaveOtherNames) {
+  for (const auto& [typed, meant] : std::vector<std::pair<std::string, std::string>>{
+           {"ls", "list"}, {"ps", "list"}, {"stop", "kill"}, {"cancel", "kill"}}) {
+    EXPECT_EQ(Run({typed, "--help"}), kVerbDone);
+    EXPECT_THAT(out_, StartsWith("Usage: tony " + meant + " "));
+  }
+  for (const auto& [typed, meant] : std::vector<std::pair<std::string, std::string>>{
+           {"submit", "tony-submit"}, {"delete", "tony rm"}, {"describe", "tony status"}}) {
+    EXPECT_EQ(Run({typed}), kVerbBadUsage);
+    EXPECT_THAT(err_, HasSubstr("unknown verb '" + typed + "'; did you mean '" + meant + "'?"));
+  }
+}
+
+TEST_F(VerbTest, KillTakesSeveralJobs) {
+  ServedJob* served = nullptr;
+  ServedJob job(local_.path(), "job-a", [&](const std::string&) { served->End(); });
+  served = &job;
+  WriteJob(local_.path(), "job-b", FailedJob().events());
+  WriteJob(local_.path(), "job-c", RunningJob().events());
+  EXPECT_EQ(Run({"kill", "job-c", "job-b", "job-a"}), kVerbNotPossible);
+  EXPECT_EQ(out_,
+            "job-b  FAILED: worker:1 exited with code 3.\njob-a  KILLED: Ended by tony kill.\n");
+  EXPECT_THAT(err_,
+              AllOf(HasSubstr("job job-b has already ended"), HasSubstr("job job-c does not run")));
+}
+
 }  // namespace
 }  // namespace tony::client

@@ -203,7 +203,13 @@ TEST_F(VerbTest, ValidateListsAllProblems) {
   EXPECT_THAT(out_, Not(HasSubstr("Order")));
   EXPECT_EQ(Run({"validate", "missing.xml"}), kVerbBadUsage);
   EXPECT_THAT(err_, HasSubstr("missing.xml"));
-  EXPECT_EQ(Run({"validate", "a.xml", "b.xml"}), kVerbBadUsage);
+  EXPECT_EQ(Run({"validate", "job.xml", "missing.xml", "--conf", "tony.containers.command=true"}),
+            kVerbBadUsage);
+  EXPECT_THAT(out_, HasSubstr("job.xml is valid"));
+  EXPECT_THAT(err_, HasSubstr("missing.xml"));
+  json = RunJson({"validate", "job.xml", "job.xml", "--conf", "tony.containers.command=true"});
+  ASSERT_EQ(json.size(), 2u);
+  EXPECT_EQ(json[1]["file"], "job.xml");
 }
 
 TEST_F(VerbTest, ValidateShowsTheOrder) {

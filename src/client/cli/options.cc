@@ -4,11 +4,14 @@
 #include "client/cli/options.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <optional>
+#include <system_error>
 
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "client/cli/python_program.h"
 #include "common/command_line.h"
 #include "common/status_macros.h"
 #include "jobfile/values/paths.h"
@@ -74,8 +77,30 @@ constexpr PlainOption kVariableOptions[] = {
     {"container_env", "tony.containers.envs"},
 };
 
+/// For a user who gave the program as an argument: the command lines that run it.
+absl::Status ProgramIsNoJobFile(const std::vector<std::string>& words) {
+  std::error_code ignored;
+  const std::string folder = std::filesystem::current_path(ignored).string();
+  const PythonProgram program = FindPythonProgram(words, folder);
+  const std::string command = ShellLine(program.words);
+  return absl::InvalidArgumentError(absl::StrCat(
+      "'", words[0],
+      "' is no job file. Two ways to run this program in two tasks:\n  tony run -np 2 ", command,
+      "\n  tony-submit --executes ", ShellLine({command}),
+      " --src_dir . --conf tony.worker.instances=2 --conf tony.application.framework=",
+      GuessFramework(program).name));
+}
+
 absl::StatusOr<std::string> JobFile(const CommandLine& line) {
   std::vector<std::string> files = line.Values("conf_file");
+  const std::vector<std::string>& words = line.positionals;
+  const auto some = [&words](const char* end) {
+    return std::any_of(words.begin(), words.end(),
+                       [end](const std::string& word) { return absl::EndsWith(word, end); });
+  };
+  if (files.empty() && !line.Has("executes") && some(".py") && !some(".xml")) {
+    return ProgramIsNoJobFile(words);
+  }
   for (const std::string& word : line.positionals) {
     if (!absl::EndsWith(word, ".xml")) {
       return absl::InvalidArgumentError(

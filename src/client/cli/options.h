@@ -1,6 +1,7 @@
 // Parses the command line of tony-submit and translates it into the job's configuration.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,9 @@ struct SubmitOptions {
   bool debug = false;  ///< tony.application.log-level=debug, also for tony-submit itself
   bool version = false;
   bool help = false;
+  /// Called when the job has its id and is about to be followed; its output is then shown by the
+  /// caller, and only notices are printed here. Null: as the other options say.
+  std::function<void(const std::string& job_id)> on_started = nullptr;
 };
 
 /// Reads the arguments (without the program's name). With --help or --version nothing else is

@@ -13,6 +13,7 @@
 #include "client/show/make_printer.h"
 #include "common/logging.h"
 #include "common/status_macros.h"
+#include "os/files/files.h"
 #include "os/files/unique_fd.h"
 #include "rpc/grpc/grpc_threads.h"
 
@@ -21,8 +22,17 @@ namespace {
 
 ProgressStyle StyleOf(const SubmitOptions& options, const Environment& environment) {
   if (options.json) return ProgressStyle::kJson;
+  if (options.on_started) return ProgressStyle::kNotices;
   if (options.quiet) return ProgressStyle::kQuiet;
   return IsLiveTerminal(STDOUT_FILENO, environment) ? ProgressStyle::kTable : ProgressStyle::kLines;
+}
+
+/// Where the printer writes: notices are no output.
+Writer WriterOf(ProgressStyle style) {
+  if (style != ProgressStyle::kNotices) return WriteBytes;
+  return [](const std::string& text) {
+    (void)os::WriteAll(STDERR_FILENO, text.data(), text.size(), "stderr");
+  };
 }
 
 /// Leads what this process would print on a terminal that is gone elsewhere: messages into `log`,
@@ -65,9 +75,10 @@ absl::StatusOr<core::Verdict> FollowJob(const SubmitOptions& options,
   TONY_ASSIGN_OR_RETURN(const std::unique_ptr<rpc::GrpcThreads> threads, rpc::GrpcThreads::Start());
   EventLoop loop;
   SystemClock clock;
+  const ProgressStyle style = StyleOf(options, environment);
   const std::unique_ptr<ProgressPrinter> printer = MakeProgressPrinter(
-      StyleOf(options, environment), WriteBytes,
-      [&environment] { return DescribeScreen(STDOUT_FILENO, environment); }, clock);
+      style, WriterOf(style), [&environment] { return DescribeScreen(STDOUT_FILENO, environment); },
+      clock);
   const std::unique_ptr<MasterSource> source = make_source(loop, clock);
   Submission submission(
       loop, clock,

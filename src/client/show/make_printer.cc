@@ -1,4 +1,4 @@
-// Defines the two printers that need no file of their own, and chooses one of the four. Each
+// Defines the two printers that need no file of their own, and chooses one of the five. Each
 // printer drops events that it has seen already, by their sequence numbers.
 #include "client/show/make_printer.h"
 
@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/show/job_table.h"
 #include "client/show/line_printer.h"
+#include "client/show/notice_printer.h"
 #include "client/show/table_printer.h"
 #include "common/safe_text.h"
 #include "core/record/job_view.h"
@@ -77,6 +78,8 @@ std::unique_ptr<ProgressPrinter> MakeProgressPrinter(ProgressStyle style, Writer
       return std::make_unique<LinePrinter>(LineWriter(std::move(write), screen), screen, clock);
     case ProgressStyle::kQuiet:
       return std::make_unique<QuietPrinter>(LineWriter(std::move(write), screen), screen);
+    case ProgressStyle::kNotices:
+      return std::make_unique<NoticePrinter>(LineWriter(std::move(write), screen), clock);
     case ProgressStyle::kJson:
       return std::make_unique<JsonPrinter>(std::move(write));
   }

@@ -1,5 +1,5 @@
 // Chooses how a running job is shown as its events arrive: a live table, plain lines, JSON lines,
-// or only the verdict.
+// notices, or only the verdict.
 #pragma once
 
 #include <memory>
@@ -10,10 +10,11 @@
 namespace tony::client {
 
 enum class ProgressStyle {
-  kTable,  ///< table, redrawn in place; for a terminal
-  kLines,  ///< one line for each change
-  kQuiet,  ///< the verdict only
-  kJson,   ///< each event, and the newest measurements, as one line of JSON
+  kTable,    ///< table, redrawn in place; for a terminal
+  kLines,    ///< one line for each change
+  kQuiet,    ///< the verdict only
+  kNotices,  ///< what concerns a job whose output is shown besides; no verdict
+  kJson,     ///< each event, and the newest measurements, as one line of JSON
 };
 
 /// Makes the printer. `write` gets text that has passed SafeLines() or SafeJson() and may be

@@ -115,6 +115,7 @@ int RunLocalJob(const SubmitOptions& options, const Environment& environment,
     WriteJobId(options, job_id);
     return 0;
   }
+  if (options.on_started) options.on_started(job_id);
   const absl::StatusOr<core::Verdict> verdict = FollowJob(
       options, environment, conf,
       [&](EventLoop& loop, const Clock& clock) {

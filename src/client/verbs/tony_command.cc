@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "client/cli/terminal.h"
 #include "client/cli/version.h"
 #include "common/nearest_name.h"
@@ -18,8 +19,8 @@ namespace tony::client {
 namespace {
 
 std::vector<Verb> AllVerbs() {
-  return {ListVerb(), StatusVerb(), LogsVerb(), OpenVerb(),     KillVerb(),
-          WaitVerb(), AttachVerb(), RmVerb(),   ValidateVerb(), TopVerb()};
+  return {RunVerb(),  ListVerb(),   StatusVerb(), LogsVerb(),     OpenVerb(), KillVerb(),
+          WaitVerb(), AttachVerb(), RmVerb(),     ValidateVerb(), TopVerb()};
 }
 
 OptionTable TableOf(const Verb& verb) {
@@ -53,8 +54,9 @@ constexpr std::pair<const char*, const char*> kHabits[] = {
 
 std::string GeneralHelp() {
   std::string text =
-      "Usage: tony VERB [ARGUMENTS]\nLooks after the jobs that tony-submit has "
-      "started.\n\nVerbs:\n";
+      "Usage: tony VERB [ARGUMENTS]\n"
+      "Runs programs as jobs, and looks after the jobs that it or tony-submit has started.\n\n"
+      "Verbs:\n";
   for (const Verb& verb : AllVerbs()) {
     absl::StrAppend(&text, "  ", PadToWidth(absl::StrCat(verb.name, " ", verb.arguments), 22),
                     verb.meaning, AlsoCalled(verb), "\n");
@@ -89,10 +91,35 @@ absl::StatusOr<Verb> FindVerb(const std::string& name) {
       nearest ? absl::StrCat("did you mean '", *nearest, "'?") : "tony --help lists all verbs"));
 }
 
-absl::StatusOr<int> RunVerb(const std::string& name, const std::vector<std::string>& arguments,
+/// `arguments` with a "--" before the first one that is no option, so that the options behind it
+/// stay the command's.
+std::vector<std::string> MarkCommand(const OptionTable& table, std::vector<std::string> arguments) {
+  const auto canonical = [](const std::string& name) {
+    return absl::StrReplaceAll(name, {{"-", "_"}});
+  };
+  for (size_t position = 0; position < arguments.size(); ++position) {
+    const std::string& token = arguments[position];
+    if (token == "--") return arguments;
+    if (token.size() < 2 || token[0] != '-') {
+      arguments.insert(arguments.begin() + position, "--");
+      return arguments;
+    }
+    const std::string name = token.substr(token[1] == '-' ? 2 : 1);
+    const bool takes_next = std::any_of(table.begin(), table.end(), [&](const OptionRow& row) {
+      return !row.value.empty() && (canonical(row.name) == canonical(name) || row.letter == name);
+    });
+    if (takes_next) ++position;
+  }
+  return arguments;
+}
+
+absl::StatusOr<int> UseVerb(const std::string& name, const std::vector<std::string>& arguments,
                             const VerbContext& context) {
   TONY_ASSIGN_OR_RETURN(const Verb verb, FindVerb(name));
-  TONY_ASSIGN_OR_RETURN(const CommandLine line, SplitCommandLine(TableOf(verb), arguments));
+  TONY_ASSIGN_OR_RETURN(
+      const CommandLine line,
+      SplitCommandLine(TableOf(verb),
+                       verb.takes_command ? MarkCommand(TableOf(verb), arguments) : arguments));
   // --help is answered before the other arguments are checked.
   if (line.Has("help")) {
     context.out(HelpOf(verb, std::min(context.screen.width, 100)));
@@ -113,7 +140,7 @@ absl::StatusOr<int> Dispatch(const std::vector<std::string>& arguments,
   }
   const std::string& first = arguments[0];
   const bool help = first == "help" || first == "--help" || first == "-help" || first == "-h";
-  if (help && arguments.size() > 1) return RunVerb(arguments[1], {"--help"}, context);
+  if (help && arguments.size() > 1) return UseVerb(arguments[1], {"--help"}, context);
   if (help) {
     context.out(GeneralHelp());
     return kVerbDone;
@@ -122,7 +149,7 @@ absl::StatusOr<int> Dispatch(const std::vector<std::string>& arguments,
     context.out(absl::StrCat("tony ", kVersion, "\n"));
     return kVerbDone;
   }
-  return RunVerb(first, {arguments.begin() + 1, arguments.end()}, context);
+  return UseVerb(first, {arguments.begin() + 1, arguments.end()}, context);
 }
 
 }  // namespace

@@ -57,6 +57,8 @@ struct Verb {
   /// Lines of the help about the exit status; empty: the usual ones.
   std::string exit_status = "";
   std::vector<std::string> aliases = {};  ///< other names, which people type out of habit
+  /// The first argument that is no option begins a command, whose words all are arguments.
+  bool takes_command = false;
 };
 
 /// Verb::exit_status of verbs that end as tony-submit does.
@@ -75,6 +77,7 @@ Verb TopVerb();
 Verb WaitVerb();
 Verb AttachVerb();
 Verb RmVerb();
+Verb RunVerb();
 
 /// The layers of configuration for a verb: site file, `job_file` (may be empty) and --conf.
 /// InvalidArgument – a --conf is not of the form KEY=VALUE.

@@ -219,6 +219,7 @@ class YarnSubmission {
   }
 
   int Follow(const rpc::Credentials& credentials) {
+    if (options_.on_started) options_.on_started(job_id_);
     const jobfile::Configuration& conf = job_.configuration;
     // Tidies while the job runs. The end of the job stops it; the rest is left for the next
     // submission.

@@ -150,6 +150,12 @@ TEST(SubmitOptions, RefusesBadUsage) {
   EXPECT_THAT(ErrorOf({"a.xml", "b.xml"}), HasSubstr("two job files: 'a.xml' and 'b.xml'"));
   EXPECT_THAT(ErrorOf({"a.xml", "--conf_file=b"}), HasSubstr("two job files"));
   EXPECT_THAT(ErrorOf({"job.xml", "train.py"}), HasSubstr("unexpected argument 'train.py'"));
+  // Who gives the program alone is told the whole command.
+  EXPECT_EQ(ErrorOf({"train.py", "5"}),
+            "'train.py' is no job file. Two ways to run this program in two tasks:\n"
+            "  tony run -np 2 python3 train.py 5\n"
+            "  tony-submit --executes 'python3 train.py 5' --src_dir . --conf "
+            "tony.worker.instances=2 --conf tony.application.framework=pytorch");
   EXPECT_THAT(ErrorOf({}), HasSubstr("there is no job"));
 }
 

@@ -187,6 +187,29 @@ TEST_F(VerbTest, VerbsHaveOtherNames) {
   }
 }
 
+TEST_F(VerbTest, RunChecksWhatItIsGiven) {
+  EXPECT_EQ(Run({"run"}), kVerbBadUsage);
+  EXPECT_THAT(err_, HasSubstr("tony run -np 2 python3 train.py"));
+  EXPECT_EQ(RunBare({"run", "-np", "0", "true"}), kVerbBadUsage);
+  EXPECT_THAT(err_, HasSubstr("-np '0' is no number of tasks; write -np 2"));
+  EXPECT_EQ(RunBare({"run", "python3", "train.py", "--help"}), kVerbBadUsage);
+  EXPECT_THAT(err_, HasSubstr("there is no train.py in " + local_.path()));
+  EXPECT_EQ(RunBare({"run", "--help"}), kVerbDone);
+  EXPECT_THAT(out_, StartsWith("Usage: tony run [OPTIONS] COMMAND…\n"));
+}
+
+TEST_F(VerbTest, RunRefusesAFolderFullOfData) {
+  std::ofstream(local_.path() + "/train.py") << "import torch\n";
+  ASSERT_TRUE(os::MakeFolders(local_.path() + "/data").ok());
+  std::ofstream(local_.path() + "/data/images").close();
+  std::filesystem::resize_file(local_.path() + "/data/images", 600 << 20);
+  EXPECT_EQ(RunBare({"run", "train.py"}), kVerbBadUsage);
+  EXPECT_THAT(err_, HasSubstr(local_.path() +
+                              " has more than 512.0 MiB, and each task gets a copy (data is the "
+                              "largest so far: 600.0 MiB and more); go into the program's own "
+                              "folder"));
+}
+
 TEST_F(VerbTest, KillTakesSeveralJobs) {
   ServedJob* served = nullptr;
   ServedJob job(local_.path(), "job-a", [&](const std::string&) { served->End(); });

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""`tony run`: a program of a folder, without a job file; and `tony rm`, `list`."""
+"""`tony run`: a program of a folder, without a job file; and `tony rerun`, `diff`, `rm`, `list`."""
 
+import json
 import signal
 import subprocess
 import sys
@@ -121,7 +122,29 @@ class RunTest(JobTest):
 
 
 class AgainTest(JobTest):
-    """Past jobs: listed and removed."""
+    """Past jobs: submitted again, compared, listed and removed."""
+
+    def test_rerun_and_diff(self):
+        first = self.submit("echo $TAG; exit $CODE", "--shell_env", "CODE=1")
+        self.assert_ends(first, 1, "TASK_FAILED")
+        again = self.site.run("tony", "rerun", "--json", "--conf", "tony.execution.envs=CODE=0")
+        self.assertEqual(again.returncode, 0, again.stderr)
+        second = json.loads(again.stdout.splitlines()[0])["submitted"]["job_id"]
+        diff = self.site.verb("diff", first.id, second)
+        self.assertEqual(
+            [line["right"] for line in diff["outcome"][:2]],
+            ["SUCCEEDED", "The tracked task succeeded"],
+        )
+        self.assertIn("tony.execution.envs", [line["what"] for line in diff["configuration"]])
+
+    def test_rerun_resumes(self):
+        command = "cat $TONY_CHECKPOINT_DIR/step; echo 5 > $TONY_CHECKPOINT_DIR/step"
+        first = self.submit(command)
+        self.assert_succeeds(first)
+        result = self.site.run("tony", "rerun", first.id, "--resume", "--quiet")
+        self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+        logs = self.site.run("tony", "logs", "latest", "worker:0", "--stdout")
+        self.assertEqual(logs.stdout, "5\n")
 
     def test_list_and_rm(self):
         running = self.detach("sleep 600")

@@ -8,6 +8,7 @@
 #include "absl/time/time.h"
 #include "client/cli/terminal.h"
 #include "client/jobs/job_json.h"
+#include "client/verbs/named_jobs.h"
 #include "client/verbs/verbs.h"
 #include "common/logging.h"
 #include "common/status_macros.h"
@@ -189,7 +190,10 @@ absl::StatusOr<int> RunLogs(const CommandLine& line, const VerbContext& context)
   } else if (stream.PrintAll() == 0) {
     context.err(absl::StrCat("tony: job ", job.id, " has no such logs (yet)\n"));
   }
-  return kVerbDone;
+  if (!line.Has("exit-code")) return kVerbDone;
+  TONY_ASSIGN_OR_RETURN(job, jobs->Find(job.id));
+  if (job.ended() || !job.alive) return ExitStatusOf(job);
+  return kVerbJobGoesOn;
 }
 
 }  // namespace
@@ -210,6 +214,8 @@ Verb LogsVerb() {
           "when there is\nno error in them; known kinds of secrets never stand in logs "
           "(tony.task.log.redact adds to them).\n",
           {{"follow", "", false, "go on printing until the job has ended", "f"},
+           {"exit-code", "", false,
+            "end with the exit status of tony-submit for the job, or with 6 while it goes on"},
            {"tail", "N", false, "only the last N lines of each log"},
            {"since", "5m", false, "only lines that are not older (ms, s, m, h, d)"},
            {"timestamps", "", false, "print when each line was printed"},

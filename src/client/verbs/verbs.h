@@ -78,6 +78,8 @@ Verb WaitVerb();
 Verb AttachVerb();
 Verb RmVerb();
 Verb RunVerb();
+Verb RerunVerb();
+Verb DiffVerb();
 
 /// The layers of configuration for a verb: site file, `job_file` (may be empty) and --conf.
 /// InvalidArgument – a --conf is not of the form KEY=VALUE.

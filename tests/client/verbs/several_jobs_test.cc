@@ -187,6 +187,50 @@ TEST_F(VerbTest, VerbsHaveOtherNames) {
   }
 }
 
+TEST_F(VerbTest, LogsEndAsTheJobIfThatIsWanted) {
+  WriteJob(local_.path(), "job-a", FailedJob().events());
+  EXPECT_EQ(Run({"logs", "-f", "job-a"}), kVerbDone);
+  EXPECT_EQ(Run({"logs", "-f", "job-a", "--exit-code"}), 1);
+  const HeldLock lock(WriteJob(local_.path(), "job-b", RunningJob().events()));
+  EXPECT_EQ(Run({"logs", "job-b", "--exit-code"}), kVerbJobGoesOn);
+}
+
+TEST_F(VerbTest, DiffComparesKeysAndOutcomes) {
+  const auto write = [](const storage::JobFolder& folder, const std::string& workers) {
+    std::ofstream(folder.job_xml())
+        << "<configuration><property><name>tony.worker.instances</name><value>" << workers
+        << "</value></property><property><name>tony.worker.memory</name><value>1g</value>"
+           "</property></configuration>";
+  };
+  write(WriteJob(local_.path(), "job-a", FailedJob().events()), "2");
+  write(WriteJob(local_.path(), "job-b", SucceededJob()), "4");
+  EXPECT_EQ(Run({"diff", "job-a", "job-b"}), kVerbDone) << err_;
+  EXPECT_THAT(
+      out_,
+      StartsWith(
+          "                       job-a                         job-b\n"
+          "state                  FAILED                        SUCCEEDED\n"
+          "verdict                worker:1 exited with code 3.  All 4 tracked tasks succeeded\n"));
+  EXPECT_THAT(out_, HasSubstr("\ntony.worker.instances  2                             4\n"));
+  const Json json = RunJson({"diff", "job-a", "job-b"});
+  ASSERT_EQ(json["configuration"].size(), 1u);
+  EXPECT_EQ(json["configuration"][0],
+            Json({{"what", "tony.worker.instances"}, {"left", "2"}, {"right", "4"}}));
+  EXPECT_EQ(Run({"diff", "job-a"}), kVerbBadUsage);
+  EXPECT_EQ(Run({"diff", "job-a", "job-a"}), kVerbBadUsage);
+  EXPECT_THAT(err_, HasSubstr("both names mean job job-a"));
+}
+
+TEST_F(VerbTest, RerunNeedsAConfigurationAndCheckpointsToResumeFrom) {
+  const storage::JobFolder folder = WriteJob(local_.path(), "job-a", FailedJob().events());
+  EXPECT_EQ(Run({"rerun", "job-a"}), kVerbBadUsage);
+  EXPECT_THAT(err_, HasSubstr("the configuration of job job-a is not on this machine"));
+  std::ofstream(folder.job_xml()) << "<configuration></configuration>";
+  EXPECT_EQ(Run({"rerun", "job-a", "--resume"}), kVerbBadUsage);
+  EXPECT_THAT(err_, HasSubstr("job job-a has no checkpoints in " + folder.checkpoints() +
+                              "; leave --resume out to begin anew"));
+}
+
 TEST_F(VerbTest, RunChecksWhatItIsGiven) {
   EXPECT_EQ(Run({"run"}), kVerbBadUsage);
   EXPECT_THAT(err_, HasSubstr("tony run -np 2 python3 train.py"));

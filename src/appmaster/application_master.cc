@@ -99,7 +99,10 @@ absl::Status CheckOpenFiles(uint64_t tasks) {
 
 ApplicationMaster::ApplicationMaster(Options options, std::unique_ptr<Platform> platform,
                                      EventLoop& loop)
-    : platform_(std::move(platform)), loop_(loop), client_(options.client_fd) {}
+    : platform_(std::move(platform)),
+      loop_(loop),
+      predecessor_(std::move(options.predecessor)),
+      client_(options.client_fd) {}
 
 absl::StatusOr<std::unique_ptr<ApplicationMaster>> ApplicationMaster::Create(
     Options options, std::unique_ptr<Platform> platform, EventLoop& loop) {
@@ -133,6 +136,11 @@ absl::Status ApplicationMaster::Open() {
   std::vector<std::string> executor_arguments = platform_->executor_arguments();
   if (loaded.configuration.GetBoolean("tony.task.collective-package")) {
     executor_arguments.push_back("--collective-package");
+  }
+  const Duration silence_note = loaded.configuration.GetDuration("tony.task.silence-note");
+  if (silence_note > Duration::zero()) {
+    executor_arguments.push_back(
+        absl::StrCat("--silence-note-ms=", silence_note / std::chrono::milliseconds(1)));
   }
   if (level != LogLevel::kInfo) {
     executor_arguments.push_back(absl::StrCat("--log-level=", LogLevelName(level)));
@@ -327,6 +335,9 @@ absl::Status ApplicationMaster::Start() {
     loop_.Post([this] { OnFinished(); });
   } else {
     runner_->Apply(core::input::Start{journal_->incarnation(), platform_->own_log_url()});
+    if (!predecessor_.empty()) {
+      history_->Record(core::JobNote{absl::StrCat("the last ApplicationMaster ", predecessor_)});
+    }
   }
   return absl::OkStatus();
 }

@@ -90,7 +90,8 @@ class ApplicationMaster {
 
   const std::unique_ptr<Platform> platform_;
   EventLoop& loop_;
-  os::UniqueFd client_;  ///< Options::client_fd
+  const std::string predecessor_;  ///< Options::predecessor
+  os::UniqueFd client_;            ///< Options::client_fd
   SystemClock clock_;
   std::unique_ptr<rpc::GrpcThreads> grpc_threads_;
   std::unique_ptr<EventLoop::Handle> grpc_watch_;

@@ -50,7 +50,7 @@ int main(int argc, char** argv) {
   absl::StatusOr<tony::appmaster::Options> options = tony::appmaster::ParseOptions(argc, argv);
   if (!options.ok()) return Fail(options.status(), kBadUsage);
   if (options->look_up && options->yarn) return PrintMaster(*options);
-  if (options->detached) tony::appmaster::SplitOffKeeper(options->restarts);
+  if (options->detached) options->predecessor = tony::appmaster::SplitOffKeeper(options->restarts);
   tony::RaiseOpenFiles();  // two per task: its executor's connection and its process
   (void)tony::SetUpLogging("", tony::LogLevel::kInfo);
   tony::EventLoop loop;

@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/clock.h"
 #include "core/job/master_restarts.h"
+#include "core/tasks/task_exit.h"
 #include "os/processes/exit_status.h"
 #include "os/processes/reap_orphans.h"
 
@@ -34,7 +35,7 @@ void PrintSentence(const std::string& text) {
 
 /// Waits for the child's end and passes the keeper's signals on to it. True: the child exited by
 /// itself with code 0, or the keeper was told to end.
-bool KeptToItsEnd(pid_t child, int* exit_code) {
+bool KeptToItsEnd(pid_t child, os::ExitStatus* end) {
   const sigset_t signals = Watched();
   bool told = false;
   while (true) {
@@ -43,9 +44,8 @@ bool KeptToItsEnd(pid_t child, int* exit_code) {
     // An executor that an earlier ApplicationMaster left behind.
     if (ended > 0 && ended != child) continue;
     if (ended == child) {
-      const os::ExitStatus end = os::ExitStatusFromWait(status);
-      *exit_code = end.signal != 0 ? 3 : end.code;
-      return told || (end.signal == 0 && end.code == 0);
+      *end = os::ExitStatusFromWait(status);
+      return told || end->ok();
     }
     const int number = ::sigwaitinfo(&signals, nullptr);
     if (number <= 0 || number == SIGCHLD) continue;
@@ -70,8 +70,16 @@ bool Pause(Duration pause) {
   return true;
 }
 
-std::string NextStart(int number, Duration pause) {
-  std::string text = absl::StrCat("the ApplicationMaster was lost; starting number ", number);
+std::string Describe(const os::ExitStatus& end) {
+  core::TaskExit exit;
+  exit.cause = end.signal != 0 ? core::TaskExit::Cause::kSignaled : core::TaskExit::Cause::kExited;
+  exit.code = end.code;
+  exit.signal = end.signal;
+  return exit.Describe();
+}
+
+std::string NextStart(const std::string& how, int number, Duration pause) {
+  std::string text = absl::StrCat("the ApplicationMaster ", how, "; starting number ", number);
   if (pause > Duration::zero()) {
     absl::StrAppend(&text, " in ", pause / std::chrono::milliseconds(1),
                     " ms, since several were lost soon after their start");
@@ -81,25 +89,29 @@ std::string NextStart(int number, Duration pause) {
 
 }  // namespace
 
-int SplitOffKeeper(int restarts) {
+std::string SplitOffKeeper(int restarts) {
   const sigset_t signals = Watched();
   sigset_t before;
   ::sigprocmask(SIG_BLOCK, &signals, &before);
   os::BecomeSubreaper();
   core::MasterRestarts left(restarts);
   const SystemClock clock;
+  std::string predecessor;
   for (int number = 1;; ++number) {
     const TimePoint began = clock.Now();
     const pid_t child = ::fork();
     if (child <= 0) {
       ::sigprocmask(SIG_SETMASK, &before, nullptr);
-      return number;
+      return predecessor;
     }
-    int exit_code = 0;
-    if (KeptToItsEnd(child, &exit_code)) ::_exit(exit_code);
+    os::ExitStatus end;
+    const bool kept = KeptToItsEnd(child, &end);
+    const int exit_code = end.signal != 0 ? 3 : end.code;
+    if (kept) ::_exit(exit_code);
+    predecessor = Describe(end);
     const std::optional<Duration> pause = left.Next(clock.Now() - began);
     if (!pause) ::_exit(exit_code);
-    PrintSentence(NextStart(number + 1, *pause));
+    PrintSentence(NextStart(predecessor, number + 1, *pause));
     if (!Pause(*pause)) ::_exit(exit_code);
   }
 }

@@ -1,11 +1,13 @@
 // Restarts the ApplicationMaster of a detached job, because no client is there to do it.
 #pragma once
 
+#include <string>
+
 namespace tony::appmaster {
 
 /// Forks the calling process in two. The call returns in the child, which is to become the
-/// ApplicationMaster, with the ApplicationMaster's number from 1. The parent is the keeper and
-/// never returns:
+/// ApplicationMaster. It returns how the ApplicationMaster before it ended ("was killed by signal 9
+/// (SIGKILL)"), and an empty text in the first one. The parent is the keeper and never returns:
 /// 1. The keeper waits for the ApplicationMaster's end.
 /// 2. If the ApplicationMaster did not exit by itself with code 0, the keeper forks another one,
 ///    as core::MasterRestarts allows with a budget of `restarts`; then it exits with the last one's
@@ -15,6 +17,6 @@ namespace tony::appmaster {
 ///
 /// If the keeper itself is killed, the ApplicationMaster goes on without it. Call this while the
 /// process has only one thread. If fork fails, the caller goes on without a keeper.
-int SplitOffKeeper(int restarts);
+std::string SplitOffKeeper(int restarts);
 
 }  // namespace tony::appmaster

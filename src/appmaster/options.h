@@ -14,6 +14,9 @@ struct Options {
   std::string job_folder;  ///< absolute; its last part is the job's id
   bool detached = false;   ///< the job outlives the client
   int restarts = 0;        ///< restart budget for a detached job's ApplicationMaster
+  /// How the ApplicationMaster before this one ended ("was killed by signal 9 (SIGKILL)"); empty:
+  /// none did, or nobody knows.
+  std::string predecessor;
   /// A socket whose other end only the client holds. The ApplicationMaster writes a line to it once
   /// the address is published; the socket's end means that the client is gone. -1: no client waits.
   int client_fd = -1;

@@ -104,7 +104,10 @@ void ElasticSession::OnAsked(const std::string& scope, const std::string& key) {
 // effects that do not call the store.
 void ElasticSession::OnChange(const core::StoreOperation& operation) {
   const auto* put = std::get_if<core::PutValue>(&operation);
-  if (put == nullptr || put->scope != core::kWorkerAddressScope) return;
+  // Places are handed out by this session.
+  if (put == nullptr || put->scope == core::kRankScope) return;
+  rounds_.OnCame();
+  if (put->scope != core::kWorkerAddressScope) return;
   const auto [host, local_rank] = ParseSlotKey(put->key);
   CarryOut(rounds_.OnAddress(host, local_rank, put->value));
 }

@@ -90,8 +90,12 @@ Executor::Executor(EventLoop& loop, os::Keeper& keeper, Options options, std::st
                 [this](const std::string& sentence) { Send(LogLossMessage(sentence)); }}),
       meter_(loop, keeper,
              {[this] { return process_.active(); },
-              [this](const core::TaskUsage& usage) { Send(MeasurementMessage(usage)); },
-              [this] { ReportStrangers(); }}) {
+              [this](const core::TaskUsage& usage) { OnUsage(usage); },
+              [this] {
+                ReportStrangers();
+                ReportStall();
+              }}),
+      silence_(options_.silence_note) {
   identity_.container_id = options_.container_id;
 }
 
@@ -210,6 +214,10 @@ void Executor::OnReattached(const v1::Reattached& reattached) {
   LogInfo(absl::StrCat("attached again, to ApplicationMaster ", reattached.incarnation()),
           {{"epoch", identity_.epoch}, {"peer", connection_->address()}});
   horovod_->OnReattached();
+  if (!stall_.empty()) Send(StallMessage(run_, stall_));
+  if (const auto& silence = silence_.silence(); silence) {
+    Send(SilentMessage(run_, silence->millis, silence->cpu_share));
+  }
 }
 
 // A tunnel may reach the task's reserved ports and nothing else on this machine, even if the
@@ -392,8 +400,14 @@ void Executor::RunTask(const std::string& shell_command, const core::ClusterSpec
   command.tail_lines = assignment_.tail_lines();
   command.memory_limit_bytes = options_.containment.memory_bytes;
   command.memory_key = absl::StrCat("tony.", assignment_.task().type(), ".memory");
+  command.reserved_ports = {ports_.task_port()};
+  if (ports_.visualization_port() != 0) {
+    command.reserved_ports.push_back(ports_.visualization_port());
+  }
   if (assignment_.release_ports()) ports_.ReleaseSockets();
   meter_.Reset(identity_.counters_folder);
+  stall_.clear();
+  silence_.Reset(clock_.Now());
   hung_.clear();
   LogDebug("starting the program", {{"epoch", identity_.epoch}, {"attempt", identity_.attempt}});
   run_ = {identity_.epoch, identity_.attempt};

@@ -18,6 +18,7 @@
 #include "executor/master/tunnels.h"
 #include "executor/options.h"
 #include "executor/setup/hadoop_environment.h"
+#include "executor/task/silence_watch.h"
 #include "executor/task/task_environment.h"
 #include "executor/task/task_meter.h"
 #include "executor/task/task_ports.h"
@@ -92,6 +93,9 @@ class Executor {
   /// doubt, no order is obeyed.
   bool NoticeDoubt();
   void ReportStrangers();
+  /// Reports a stall of the program's ranks, when it has changed.
+  void ReportStall();
+  void OnUsage(const core::TaskUsage& usage);
   void ShutDown(int exit_code, const std::string& why);
   /// False if no threads can be started; the reason has then been printed and the loop is about to
   /// stop.
@@ -112,12 +116,14 @@ class Executor {
   TaskProcess process_;
   TaskPorts ports_;
   TaskMeter meter_;
+  SilenceWatch silence_;
   TaskLease lease_{clock_};
   v1::Assignment assignment_;
   RunIdentity identity_;        ///< identity of the epoch prepared last
   int incarnation_ = 0;         ///< newest incarnation of an ApplicationMaster heard of; 0: none
   core::input::HeldTask held_;  ///< what the hello of the next stream reports
   TaskRun run_;  ///< the run in which the program was last started; its end is reported with it
+  std::string stall_;        ///< the stall that was reported last; empty: none
   bool keep_ports_ = false;  ///< keep the reserved ports, because the epoch goes on
   bool started_ = false;     ///< a Start of the epoch prepared last was received
   bool localized_ = false;

@@ -1,11 +1,12 @@
-// The part of the executor that runs on timers: heartbeats and the lease they renew, and the search
-// for strangers that listen on the task's ports.
+// The part of the executor that runs on timers: heartbeats and the lease they renew, measurements,
+// and the search for strangers that listen on the task's ports.
 #include <algorithm>
 
 #include <unistd.h>
 
 #include "common/logging.h"
 #include "executor/executor.h"
+#include "executor/task/collective_counters.h"
 #include "logs/bounded_log.h"
 #include "os/processes/process_tree.h"
 
@@ -65,6 +66,19 @@ void Executor::ReportStrangers() {
                {{"epoch", run_.epoch}, {"port", stranger.port}, {"holder", stranger.description}});
     Send(PortTakenMessage(run_.epoch, stranger.port, stranger.description));
   }
+}
+
+void Executor::OnUsage(const core::TaskUsage& usage) {
+  Send(MeasurementMessage(usage));
+  const auto silence = silence_.OnUsage(process_.last_output(), usage.cpu_seconds, clock_.Now());
+  if (silence) Send(SilentMessage(run_, silence->millis, silence->cpu_share));
+}
+
+void Executor::ReportStall() {
+  std::string stall = ReadCollectiveStall(identity_.counters_folder);
+  if (stall == stall_) return;
+  stall_ = std::move(stall);
+  Send(StallMessage(run_, stall_));
 }
 
 }  // namespace tony::executor

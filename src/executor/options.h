@@ -30,6 +30,8 @@ struct Options {
   os::ContainmentOptions containment;  ///< how the program is contained, and its memory limit
   uint64_t open_files = 0;             ///< soft limit of the program; 0: the limit of this process
   LogLevel log_level = LogLevel::kInfo;
+  /// After how long without output of the program the ApplicationMaster is told; 0: never.
+  std::chrono::milliseconds silence_note{0};
   bool collective_package = false;  ///< the program finds tony.collective by PYTHONPATH
 };
 

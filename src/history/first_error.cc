@@ -1,70 +1,128 @@
-// Each log is read only up to its first error; the earliest of these is the cause. The guilty run's
-// logs are searched first: its error ended the job, even if other tasks printed errors earlier.
+// Each log is read only up to its first error. The guilty run's error is the cause, even if other
+// tasks printed errors earlier; a guilty run without one died silently, and the errors of others
+// are its consequences.
 #include "history/first_error.h"
 
+#include <algorithm>
 #include <map>
+#include <utility>
 #include <variant>
+#include <vector>
 
-#include "history/line_tail.h"
-#include "rpc/convert/event_json.h"
-#include "rpc/convert/event_lines.h"
+#include "core/judge/root_cause.h"
+#include "history/recorded_events.h"
+#include "logs/log_reader.h"
 
 namespace tony::history {
 namespace {
 
-bool IsMention(const logs::PrintedError& error) { return logs::SignOf(error.lines[0]) == logs::ErrorSign::kMention; }
-
-bool IsBetter(const logs::PrintedError& left, const logs::PrintedError& right) {
-  if (IsMention(left) != IsMention(right)) return IsMention(right);
-  return left.unix_millis < right.unix_millis;
-}
-
-}  // namespace
-
-std::optional<GuiltyRun> FindGuiltyRun(const storage::JobFolder& folder) {
-  std::optional<GuiltyRun> guilty;
-  std::map<core::TaskId, int> failed;  // task → its last attempt that failed
-  const auto note = [&](const std::optional<core::TaskId>& task) {
-    if (task) guilty = GuiltyRun{*task, failed[*task]};
-  };
-  LineTail(folder.events()).Finish([&](const std::string& line) {
-    if (rpc::ScanMeasurement(line)) return;
-    const absl::StatusOr<core::JobEvent> event = rpc::EventFromJsonLine(line);
-    if (!event.ok()) return;
-    if (const auto* change = std::get_if<core::TaskChanged>(&event->body)) {
-      if (change->exit && !change->exit->ok()) failed[change->task] = change->attempt;
-    } else if (const auto* opened = std::get_if<core::EpochOpened>(&event->body)) {
-      note(opened->guilty);
-    } else if (const auto* ended = std::get_if<core::JobEnded>(&event->body)) {
-      note(ended->verdict.guilty);
-    }
+/// The attempt of `task` that ended with `exit`; 0: not known.
+int AttemptOf(const core::TaskId& task, const std::optional<core::TaskExit>& exit,
+              const core::JobView& view, const storage::JobFolder& folder) {
+  const core::JobView::Task* last = view.FindTask(task);
+  if (last != nullptr && (!exit || last->last.exit == exit)) return last->last.attempt;
+  // A process of an elastic job may have started again before the job ended because of it.
+  int attempt = 0;
+  ForEachRecordedEvent(folder, [&](int, const absl::StatusOr<core::JobEvent>& event) {
+    const auto* change = event.ok() ? std::get_if<core::TaskChanged>(&event->body) : nullptr;
+    if (change != nullptr && change->task == task && change->exit == exit)
+      attempt = change->attempt;
+    return true;
   });
-  return guilty;
+  return attempt;
 }
 
-std::optional<FoundError> FindFirstError(const storage::JobFolder& folder,
-                                         const LogSelection& selection) {
+bool IsBetter(const FoundError& left, const FoundError& right) {
+  if (IsMention(left) != IsMention(right)) return IsMention(right);
+  return left.error.unix_millis < right.error.unix_millis;
+}
+
+std::optional<FoundError> FindFirstErrorIn(const std::vector<LogFile>& files,
+                                           int64_t since_millis) {
   std::optional<FoundError> best;
-  for (const LogFile& log : FindLogs(folder, selection)) {
+  for (const LogFile& log : files) {
     logs::LogReader reader(log.path);
     logs::ErrorFinder finder;
     logs::LogLine line;
-    while (reader.Finish(&line) && !finder.Add(line)) continue;
+    while (reader.Finish(&line)) {
+      if (line.unix_millis > 0 && line.unix_millis < since_millis) {
+        finder.Skip();
+      } else if (finder.Add(line)) {
+        break;
+      }
+    }
     std::optional<logs::PrintedError> error = finder.Finish();
-    if (error && (!best || IsBetter(*error, best->error))) best = FoundError{log, *error};
+    if (!error) continue;
+    FoundError found{log, *std::move(error)};
+    if (!best || IsBetter(found, *best)) best = std::move(found);
   }
   return best;
 }
 
-std::optional<FoundError> FindFirstErrorOfJob(const storage::JobFolder& folder,
-                                              LogSelection selection) {
-  if (const std::optional<GuiltyRun> guilty = FindGuiltyRun(folder)) {
-    LogSelection guilty_logs = selection;
-    guilty_logs.task = guilty->task.ToString();
-    guilty_logs.attempt = guilty->attempt;
-    if (std::optional<FoundError> found = FindFirstError(folder, guilty_logs)) return found;
+}  // namespace
+
+bool IsMention(const FoundError& found) {
+  return logs::SignOf(found.error.lines[0]) == logs::ErrorSign::kMention;
+}
+
+std::optional<Failure> FindFailure(const core::JobView& view, const storage::JobFolder& folder) {
+  if (view.verdict) {
+    if (view.verdict->outcome == core::Outcome::kSucceeded) return std::nullopt;
+    Failure failure{view.verdict->sentence, view.verdict->guilty, 0, view.verdict->exit};
+    if (failure.guilty) failure.attempt = AttemptOf(*failure.guilty, failure.exit, view, folder);
+    return failure;
   }
-  return FindFirstError(folder, selection);
+  // A view forgets the attempts before the current one, so the job's events are read.
+  std::optional<Failure> newest;
+  std::map<core::TaskId, core::TaskChanged> failed;  // task → its newest failure
+  ForEachRecordedEvent(folder, [&](int, const absl::StatusOr<core::JobEvent>& event) {
+    if (!event.ok()) return true;
+    if (const auto* change = std::get_if<core::TaskChanged>(&event->body)) {
+      if (change->exit && !change->exit->ok()) failed[change->task] = *change;
+    } else if (const auto* opened = std::get_if<core::EpochOpened>(&event->body)) {
+      newest = Failure{opened->cause, opened->guilty, 0, std::nullopt};
+      const auto change = opened->guilty ? failed.find(*opened->guilty) : failed.end();
+      if (change == failed.end()) return true;
+      newest->attempt = change->second.attempt;
+      newest->exit = change->second.exit;
+    }
+    return true;
+  });
+  return newest;
+}
+
+std::optional<FoundError> FindFirstError(const storage::JobFolder& folder,
+                                         const LogSelection& selection, int64_t since_millis) {
+  return FindFirstErrorIn(FindLogs(folder, selection), since_millis);
+}
+
+FailureErrors FindErrorsOf(const Failure& failure, const storage::JobFolder& folder,
+                           const LogSelection& selection) {
+  FailureErrors errors;
+  if (!failure.guilty) {
+    errors.own = FindFirstError(folder, selection);
+    return errors;
+  }
+  const std::string guilty = failure.guilty->ToString();
+  std::vector<LogFile> own_logs, other_logs;
+  for (LogFile& log : FindLogs(folder, selection)) {
+    if (log.task != guilty) {
+      other_logs.push_back(std::move(log));
+    } else if (failure.attempt == 0 || log.attempt == failure.attempt) {
+      own_logs.push_back(std::move(log));
+    }
+  }
+  errors.own = FindFirstErrorIn(own_logs, 0);
+  errors.printed = std::any_of(own_logs.begin(), own_logs.end(), [](const LogFile& log) {
+    logs::LogLine line;
+    return logs::LogReader(log.path).Finish(&line);
+  });
+  // A victim notices the end of a connection a little before anybody notices the end of the
+  // process.
+  int64_t since = failure.exit ? failure.exit->ended_millis - core::kClockToleranceMillis : 0;
+  if (errors.own && errors.own->error.unix_millis > 0) since = errors.own->error.unix_millis;
+  errors.after = FindFirstErrorIn(other_logs, since);
+  return errors;
 }
 
 }  // namespace tony::history

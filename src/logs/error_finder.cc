@@ -11,6 +11,8 @@ namespace tony::logs {
 namespace {
 
 constexpr char kTraceback[] = "Traceback (most recent call last):";
+/// The first line of faulthandler's stacks, which Python prints when a signal kills it.
+constexpr char kFatalPython[] = "Fatal Python error: ";
 
 /// Messages that programs print when they fail, and hardly ever in passing.
 constexpr char kErrors[] =
@@ -59,6 +61,7 @@ ErrorSign SignOf(const std::string& line) {
 
 bool ErrorFinder::Add(const LogLine& line) {
   ++line_number_;
+  if (part_ == Part::kStacks) return AddToStacks(line.text);
   if (part_ != Part::kNone) return AddToTraceback(line.text);
   const ErrorSign sign = SignOf(line.text);
   if (sign == ErrorSign::kTraceback) {
@@ -69,8 +72,8 @@ bool ErrorFinder::Add(const LogLine& line) {
   }
   if (sign == ErrorSign::kError) {
     error_ = Begin(line);
-    part_ = Part::kDone;
-    return true;
+    part_ = absl::StartsWith(line.text, kFatalPython) ? Part::kStacks : Part::kDone;
+    return part_ == Part::kDone;
   }
   // A mention does not end the search: a real error may follow.
   if (sign == ErrorSign::kMention && !mention_) mention_ = Begin(line);
@@ -103,6 +106,20 @@ bool ErrorFinder::AddToTraceback(const std::string& line) {
     held_.clear();
     part_ = Part::kFrames;
   }
+  return false;
+}
+
+// Empty lines separate the stacks of the threads; the last one belongs to nothing.
+bool ErrorFinder::AddToStacks(const std::string& line) {
+  const bool belongs = IsIndented(line) || absl::EndsWith(line, "(most recent call first):");
+  if (!belongs || error_->lines.size() >= kMaxLines) {
+    part_ = Part::kDone;
+    return true;
+  }
+  held_.push_back(line);
+  if (line.empty()) return false;
+  error_->lines.insert(error_->lines.end(), held_.begin(), held_.end());
+  held_.clear();
   return false;
 }
 

@@ -30,7 +30,8 @@ ErrorSign SignOf(const std::string& line);
 
 /// Takes the lines of one log in their order. The first traceback or other kError wins; a kMention
 /// counts only if there is neither. A traceback is collected whole, with the tracebacks that it
-/// says it comes from, even if each line has a prefix like "[rank0]: ". Not thread safe.
+/// says it comes from, even if each line has a prefix like "[rank0]: ". The stacks that follow
+/// "Fatal Python error" are part of that error. Not thread safe.
 class ErrorFinder {
  public:
   static constexpr size_t kLinesBefore = 5;
@@ -39,19 +40,22 @@ class ErrorFinder {
 
   /// Adds the next line. Returns true when the error is complete and no more lines are needed.
   bool Add(const LogLine& line);
+  /// Counts a line that is not looked at. To be called before the first Add() only.
+  void Skip() { ++line_number_; }
   /// The error, when no more lines will come; nothing if there was none.
   std::optional<PrintedError> Finish();
 
  private:
-  /// Position in a traceback.
-  enum class Part { kNone, kFrames, kException, kDone };
+  /// Position in a traceback, or in the stacks of a Python that a signal killed.
+  enum class Part { kNone, kFrames, kException, kStacks, kDone };
 
   bool AddToTraceback(const std::string& line);
+  bool AddToStacks(const std::string& line);
   PrintedError Begin(const LogLine& line) const;
 
   Part part_ = Part::kNone;
   std::string prefix_;             // prefix of the traceback's lines
-  std::vector<std::string> held_;  // lines after the exception that may lead to another traceback
+  std::vector<std::string> held_;  // lines that belong to the error only if more of it follows
   std::optional<PrintedError> error_;
   std::optional<PrintedError> mention_;
   // the last lines, for PrintedError::before

@@ -143,10 +143,10 @@ std::string WaitCard(const core::ObservedJob& job, int64_t now_millis) {
       view.waiting ? view.waiting : core::WaitIn(view.state, core::AwaitedTasks(view));
   if (!waiting) return "";
   const int64_t since = view.waiting ? view.waiting_since_millis : view.state_since_millis;
-  std::string html =
-      absl::StrCat("<section class=\"card waiting\">\n<p><b>Waiting",
-                   since != 0 ? " for " + core::FormatDuration(now_millis - since) : "", ":</b> ",
-                   Escape(core::DescribeWait(*waiting)), "</p>\n");
+  std::string html = absl::StrCat(
+      "<section class=\"card waiting\">\n<p><b>",
+      core::TitleOfWait(*waiting, since != 0 ? core::FormatDuration(now_millis - since) : ""),
+      ":</b> ", Escape(core::DescribeWait(*waiting)), "</p>\n");
   if (!waiting->unblock.empty()) {
     absl::StrAppend(&html, "<p class=\"quiet\">", Escape(waiting->unblock), "</p>\n");
   }

@@ -19,26 +19,76 @@ class FirstErrorTest : public ::testing::Test {
     return folder_.task_logs(task) + "/attempt-1/" + stream + ".log";
   }
 
+  static core::JobView View(const std::vector<core::JobEvent>& events) {
+    core::JobView view;
+    for (const core::JobEvent& event : events) view.Apply(event);
+    return view;
+  }
+
   os::TemporaryFolder local_;
   std::vector<core::JobEvent> events_ = client::FailedJob().events();
   storage::JobFolder folder_ = client::WriteJob(local_.path(), "job-a", events_);
 };
 
-TEST_F(FirstErrorTest, TheGuiltyTasksErrorWinsOverEarlierOnesOfItsVictims) {
-  const std::optional<GuiltyRun> guilty = FindGuiltyRun(folder_);
-  ASSERT_TRUE(guilty);
-  const core::TaskId victim{"worker", guilty->task.index == 0 ? 1 : 0};
-  logs::AppendTimed(Log(victim, "stderr"), "ConnectionError: peer\n", 1000);
-  std::optional<FoundError> found = FindFirstErrorOfJob(folder_, {});
-  ASSERT_TRUE(found);
-  EXPECT_EQ(found->log.task, victim.ToString());  // the guilty one has printed nothing
-  logs::AppendTimed(Log(guilty->task, "stdout"), "fine\n", 2000);
-  logs::AppendTimed(Log(guilty->task, "stderr"), "ValueError: mine\n", 2000);
-  found = FindFirstErrorOfJob(folder_, {});
-  ASSERT_TRUE(found);
-  EXPECT_EQ(found->log.task, guilty->task.ToString());
-  EXPECT_EQ(found->log.stream, "stderr");
-  EXPECT_THAT(found->error.lines, ElementsAre("ValueError: mine"));
+TEST_F(FirstErrorTest, TheGuiltyTasksErrorComesWithWhatOthersPrintedAfterIt) {
+  const std::optional<Failure> failure = FindFailure(View(events_), folder_);
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->sentence, "worker:1 exited with code 3.");
+  EXPECT_EQ(failure->guilty, (core::TaskId{"worker", 1}));
+  EXPECT_EQ(failure->attempt, 1);
+  logs::AppendTimed(Log({"worker", 0}, "stderr"), "ConnectionError: earlier\n", 1000);
+  logs::AppendTimed(Log({"worker", 0}, "stderr"), "ConnectionError: peer\n", 2000);
+  logs::AppendTimed(Log({"worker", 1}, "stdout"), "fine\n", 1500);
+  logs::AppendTimed(Log({"worker", 1}, "stderr"), "ValueError: mine\n", 1500);
+  const FailureErrors errors = FindErrorsOf(*failure, folder_, {});
+  ASSERT_TRUE(errors.own);
+  EXPECT_EQ(errors.own->log.stream, "stderr");
+  EXPECT_THAT(errors.own->error.lines, ElementsAre("ValueError: mine"));
+  ASSERT_TRUE(errors.after);
+  EXPECT_EQ(errors.after->log.task, "worker:0");
+  EXPECT_EQ(errors.after->error.line_number, 2);
+  EXPECT_THAT(errors.after->error.lines, ElementsAre("ConnectionError: peer"));
+}
+
+TEST_F(FirstErrorTest, ASilentGuiltyTaskIsNotReplacedByItsVictims) {
+  Failure failure{"worker:1 was killed by signal 11 (SIGSEGV)", core::TaskId{"worker", 1}, 1, {}};
+  failure.exit = core::TaskExit{core::TaskExit::Cause::kSignaled, 0, 11, "", {}, 5000};
+  logs::AppendTimed(Log({"worker", 0}, "stderr"), "OSError: of another story\n", 1000);
+  logs::AppendTimed(Log({"worker", 0}, "stderr"), "ConnectionError: peer\n", 4990);
+  FailureErrors errors = FindErrorsOf(failure, folder_, {});
+  EXPECT_FALSE(errors.own);
+  EXPECT_FALSE(errors.printed);
+  EXPECT_THAT(errors.after->error.lines, ElementsAre("ConnectionError: peer"));
+  logs::AppendTimed(Log({"worker", 1}, "stdout"), "train error: 0.3\n", 900);
+  errors = FindErrorsOf(failure, folder_, {});
+  EXPECT_TRUE(errors.printed);
+  ASSERT_TRUE(errors.own);
+  EXPECT_TRUE(IsMention(*errors.own));
+  failure.attempt = 2;
+  EXPECT_FALSE(FindErrorsOf(failure, folder_, {}).own);
+}
+
+TEST_F(FirstErrorTest, AJobThatGoesOnHasTheFailureOfItsNewestRestart) {
+  client::SampleEvents job = client::RunningJob();
+  core::TaskChanged failed = job.Task("worker", 1, core::TaskState::kFailed);
+  failed.exit = client::NastyExit();
+  job.Add(failed);
+  job.Add(core::EpochOpened{1, "worker:1 exited with code 3", core::TaskId{"worker", 1}, 1, 3});
+  const storage::JobFolder folder = client::WriteJob(local_.path(), "job-b", job.events());
+  const std::optional<Failure> failure = FindFailure(View(job.events()), folder);
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->sentence, "worker:1 exited with code 3");
+  EXPECT_EQ(failure->attempt, 1);
+  ASSERT_TRUE(failure->exit);
+  EXPECT_EQ(failure->exit->code, client::NastyExit().code);
+}
+
+TEST_F(FirstErrorTest, WithoutAGuiltyTaskTheErrorsOfAllTasksCount) {
+  logs::AppendTimed(Log({"worker", 0}, "stderr"), "OSError: second\n", 3000);
+  logs::AppendTimed(Log({"worker", 1}, "stderr"), "OSError: first\n", 2000);
+  const FailureErrors errors = FindErrorsOf({"the job ran too long", {}, 0, {}}, folder_, {});
+  EXPECT_THAT(errors.own->error.lines, ElementsAre("OSError: first"));
+  EXPECT_FALSE(errors.after);
 }
 
 TEST_F(FirstErrorTest, AmongAllTasksTheEarliestErrorWins) {
@@ -53,9 +103,12 @@ TEST_F(FirstErrorTest, AmongAllTasksTheEarliestErrorWins) {
   EXPECT_FALSE(FindFirstError(folder_, one));
 }
 
-TEST_F(FirstErrorTest, NobodyIsGuiltyOfAJobThatRuns) {
-  EXPECT_FALSE(
-      FindGuiltyRun(client::WriteJob(local_.path(), "job-b", client::RunningJob().events())));
+TEST_F(FirstErrorTest, AJobThatRunsOrSucceededHasNoFailure) {
+  client::SampleEvents job = client::RunningJob();
+  const storage::JobFolder folder = client::WriteJob(local_.path(), "job-b", job.events());
+  EXPECT_FALSE(FindFailure(View(job.events()), folder));
+  job.End(core::Outcome::kSucceeded, core::Reason::kTasksSucceeded, "All tracked tasks succeeded");
+  EXPECT_FALSE(FindFailure(View(job.events()), folder));
 }
 
 }  // namespace

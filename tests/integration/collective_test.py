@@ -20,6 +20,9 @@ LINE = 'print("rank", hvd.rank(), "of", hvd.local_size(), hvd.allgather_object(h
 KEY = "TONY_COLLECTIVE_KEY"
 APART = ("unshare", "--user", "--map-root-user")
 OFF = ("--conf", "tony.task.collective-package=false")
+# Stalls are reported soon.
+SOON = ("--conf", "tony.execution.envs=HOROVOD_STALL_CHECK_TIME_SECONDS=0.5",
+        "--conf", "tony.task.metrics-interval-ms=100")
 
 
 class CollectiveCase(HorovodTest):
@@ -106,6 +109,41 @@ class MeetingTest(CollectiveCase):
         self.assertGreater(counted[1]["waited_for_seconds"], 0.3)
         self.assertLess(counted[0]["waited_for_seconds"], counted[1]["waited_for_seconds"])
         self.assertNotIn("collective", tasks["driver:0"].get("usage", {}))
+
+    def test_a_stall_is_the_jobs_status_until_it_ends(self):
+        go_on = self.pipe("go-on")
+        ends = [self.pipe(f"end-{rank}") for rank in range(2)]
+        job = self.submit_ranks(self.command(f"""
+            if hvd.rank() == 1:
+                open({str(go_on.path)!r}).readline()
+            hvd.barrier()
+            open({[str(end.path) for end in ends]!r}[hvd.rank()]).readline()
+            """), *SOON, workers=2)
+        waiting = job.wait_for(
+            lambda events: [e["waiting"] for e in events if "waiting" in e
+                            and e["waiting"]["what"].startswith("STALLED")], "stall")[0]
+        self.assertEqual(waiting["what"], "STALLED: rank 0 in barrier.noname.0; rank 1 at rank.py:7 in <module>")
+        shown = self.site.run("tony", "status").stdout
+        self.assertRegex(shown, r"\nSTALLED \S+: rank 0 in barrier.noname.0; rank 1 at rank.py:7 in <module>; ")
+        go_on.write()
+        job.wait_for(
+            lambda events: any(e.get("state_changed", {}).get("sentence") == "The ranks go on" for e in events),
+            "end of the stall")
+        for end in ends:
+            end.write()
+        self.assert_succeeds(job)
+
+    def test_ranks_that_wait_for_each_other_fail(self):
+        job = self.submit_ranks(self.command("""
+            if hvd.rank() == 0:
+                hvd.allgather_object(1, name="metric")
+            else:
+                hvd.barrier()
+            """), *SOON, workers=2)
+        self.assert_ends(job, 1, "TASK_FAILED")
+        tail = "\n".join(job.verdict["exit"]["tail"])
+        self.assertIn("ranks wait for each other in different operations, so that none can go on: rank ", tail)
+        self.assertNotIn("_handles.py", tail)
 
     def test_a_killed_rank_and_a_job_that_begins_anew(self):
         job = self.submit_ranks(self.command(f"""

@@ -91,7 +91,8 @@ class MasterRestartTest(JobTest):
         for index in range(2):
             self.assertEqual(job.log(f"worker:{index}"), b"1 0\n")
         self.assertEqual(job.events("epoch_opened"), [])
-        self.assertEqual(job.events("note"), [])
+        (note,) = job.events("note")
+        self.assertRegex(note["sentence"], "^the last ApplicationMaster was killed by signal 9")
         sequences = [int(event["sequence"]) for event in job.raw_events("sequence")]
         self.assertEqual(sequences, sorted(set(sequences)))
         (restarted,) = job.raw_events("master_restarted")

@@ -51,6 +51,18 @@ TEST(ErrorFinder, TakesATracebackWholeWithTheLinesBefore) {
   EXPECT_EQ(error->unix_millis, 7);
 }
 
+TEST(ErrorFinder, TakesTheStacksOfAPythonThatASignalKilled) {
+  const auto error = Find(
+      "Fatal Python error: Segmentation fault\n\nThread 0x1 (most recent call first):\n  one\n\n"
+      "Current thread 0x2 (most recent call first):\n  File \"a.py\", line 4 in step\n\n"
+      "Extension modules: numpy (total: 1)");
+  ASSERT_TRUE(error);
+  EXPECT_THAT(error->lines, ElementsAre("Fatal Python error: Segmentation fault", "",
+                                        "Thread 0x1 (most recent call first):", "  one", "",
+                                        "Current thread 0x2 (most recent call first):",
+                                        "  File \"a.py\", line 4 in step"));
+}
+
 TEST(ErrorFinder, FollowsTheChainOfExceptions) {
   const std::string chain =
       "Traceback (most recent call last):\n  one\nKeyError: 1\n\nDuring handling of the above "

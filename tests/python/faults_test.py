@@ -74,6 +74,24 @@ class RanksTest(unittest.TestCase):
             expect_error("rank 1 has left", hvd.allreduce, floats(), name="gradient")
             """, expected={1: 3})
 
+    def test_errors_come_from_what_the_user_has_called(self):
+        self.run_ranks("""
+            import array, traceback
+            hvd.init()
+            def frames(error):
+                return [os.path.basename(frame.filename) for frame in traceback.extract_tb(error.__traceback__)]
+            for function in (hvd.allreduce, lambda *_, **__: hvd.synchronize(hvd.allreduce_async(values, name="w"))):
+                values = floats() if hvd.rank() == 0 else array.array("f", [1])
+                try:
+                    function(values, name="w")
+                except hvd.HorovodInternalError as error:
+                    inside = [name for name in frames(error) if name.startswith("_")]
+                    assert inside == ["_surface.py"], inside
+                    assert error.__suppress_context__
+                else:
+                    assert False
+            """)
+
     def test_after_shutdown(self):
         self.run_ranks("""
             for life in range(3):
@@ -98,7 +116,7 @@ class RanksTest(unittest.TestCase):
             hvd.shutdown()
             # The rank that shuts down first is gone for the other one.
             error = expect_error("", hvd.synchronize, handle)
-            assert str(error) in ("the engine was shut down", f"rank {other} has left"), error
+            assert str(error).startswith(("the engine was shut down", f"rank {other} has left: ")), error
             """)
 
     def test_before_init(self):

@@ -376,3 +376,9 @@ def check_options_that_are_none():
             ("groups should consist", {"groups": [[model.unused, "unused"]]}),
             ("op is", {"op": hvd.Max})):
         expect_error(ValueError, text, hvd.DistributedOptimizer, sgd(model), **options)
+
+
+def check_what_is_no_tensor():
+    expect_error(TypeError, "allreduce takes a torch.Tensor, got a list", hvd.allreduce, [1, 2])
+    expect_error(TypeError, "grouped_allreduce takes a torch.Tensor, got an int", hvd.grouped_allreduce, [1, 2])
+    expect_error(TypeError, "takes a torch.Tensor, got a list", hvd.broadcast_, [1, 2], 0)

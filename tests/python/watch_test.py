@@ -129,15 +129,27 @@ train()
 hvd.init()
 values = hvd.allreduce(array.array("f", [1]), name=f"of rank {hvd.rank()}")
 """
-        ranks, outputs = self.start(body, 2, HOROVOD_STALL_CHECK_TIME_SECONDS="0.3",
-                                    HOROVOD_STALL_SHUTDOWN_TIME_SECONDS="1")
+        ranks, outputs = self.start(body, 2, HOROVOD_STALL_CHECK_TIME_SECONDS="0.3")
         self.assert_ends(ranks, outputs, expected={0: 1, 1: 1})
         where = f"train.py:{line_of(body, 'values =')} in <module>, and waits in tony.collective's "
         for rank in (0, 1):
             report = outputs[0].wait_for(f"for rank {rank}, which stands at {where}")
             self.assertIn(f"'allreduce.of rank {1 - rank}': rank {1 - rank} waits since", report)
-            self.assertIn("HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", outputs[rank].text())
-            self.assertIn("HorovodInternalError", outputs[rank].text())
+            self.assertIn("ranks wait for each other in different operations, so that none can go on: rank ",
+                          outputs[rank].text())
+            self.assertIn(f", both at train.py:{line_of(body, 'values =')}\n", outputs[rank].text())
+        self.assertIn("InvalidArgumentError", outputs[0].text())
+        self.assertIn("HorovodInternalError", outputs[1].text())
+
+    def test_nobody_waits_longer_than_said(self):
+        ranks, outputs = self.start(WAIT_A_WHILE + """
+hvd.init()
+if hvd.rank() == 1:
+    time.sleep(600)
+hvd.barrier()
+""", 2, HOROVOD_STALL_CHECK_TIME_SECONDS="0.3", HOROVOD_STALL_SHUTDOWN_TIME_SECONDS="1")
+        outputs[0].wait_for("nobody waits longer than HOROVOD_STALL_SHUTDOWN_TIME_SECONDS says")
+        ranks.processes[1].kill()
 
     def test_a_rank_that_is_stopped(self):
         ranks, outputs = self.start("""

@@ -9,6 +9,7 @@ from ._library import library
 from ._process_sets import global_process_set, set_id
 from ._reduce_ops import Adasum, Average, choose
 from ._submission import full_name, submit, submit_group
+from ._surface import surface, surface_methods
 from .compression import Compression
 
 @functools.lru_cache(maxsize=4096)
@@ -16,6 +17,7 @@ def _shape_array(shape):
     return (ctypes.c_int64 * len(shape))(*shape)
 
 
+@surface_methods
 class Collectives:
     """Operations on the tensors of ``framework``; _arrays.py says what it has to provide.
 
@@ -332,12 +334,14 @@ def _reduction(op, scales):
     return op.reduction(float(scales[0]), float(scales[1]))[1]
 
 
+@surface
 def barrier(process_set=global_process_set):
     """Waits until all ranks of the set have called it. HorovodInternalError: a rank is gone."""
     number = set_id(process_set)
     submit(library().barrier, (full_name("barrier", None, number).encode(), number), lambda _: None).wait()
 
 
+@surface
 def join(device=-1):
     """Waits until all ranks have called it. This rank has no more data; until then it takes part in the others'
     allreduces with zeros. No other operation is possible meanwhile. ``device``: the index of this rank's GPU. It is

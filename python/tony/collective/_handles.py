@@ -8,6 +8,7 @@ import weakref
 
 from . import _library
 from ._library import library
+from ._surface import surface
 from .exceptions import HorovodInternalError
 
 # After so many milliseconds, a wait lets Python check for signals (Ctrl-C).
@@ -125,6 +126,7 @@ def poll(handle):
     return handle.poll()
 
 
+@surface
 def synchronize(handle):
     """Waits for an asynchronous operation.
 

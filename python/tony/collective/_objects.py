@@ -15,6 +15,7 @@ from ._collectives import Collectives
 from ._library import TYPES
 from ._process_sets import global_process_set, set_id
 from ._submission import full_name
+from ._surface import surface
 from .exceptions import HorovodInternalError, InvalidArgumentError
 
 # The header: the length of a rank's bytes, and their HMAC. If a rank could not pickle its object, the length is
@@ -128,6 +129,7 @@ def _check(head, name, rank, content, failed):
         raise InvalidArgumentError(bytes(content).decode("utf-8", "replace")) from failed
 
 
+@surface
 def broadcast_object(obj, root_rank=0, name=None, process_set=global_process_set):
     """Gives all ranks the object of rank ``root_rank``, by pickling it.
 
@@ -153,6 +155,7 @@ def broadcast_object(obj, root_rank=0, name=None, process_set=global_process_set
     return obj if is_root else _unpickled(received)
 
 
+@surface
 def allgather_object(obj, name=None, process_set=global_process_set):
     """Gives all ranks the objects of all ranks, by pickling them.
 

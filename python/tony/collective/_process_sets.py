@@ -6,6 +6,7 @@ import operator
 from . import _process
 from ._library import library
 from ._submission import full_name, submit
+from ._surface import surface
 from .exceptions import InvalidArgumentError
 
 
@@ -97,6 +98,7 @@ def _check_included(process_set):
                                    f"{process_set.process_set_id}, which has the ranks {process_set.ranks}")
 
 
+@surface
 def add_process_set(process_set):
     """Registers a process set. All ranks call it in the same order, even those outside of the set.
 
@@ -121,6 +123,7 @@ def add_process_set(process_set):
     return process_set
 
 
+@surface
 def remove_process_set(process_set):
     """Removes a process set and all others with the same ranks. All ranks call it.
 

@@ -6,9 +6,11 @@ from . import _autotune, _library, _meeting, _process_sets, _rounds, _watch
 from ._library import library
 from ._process import begin_life, current
 from ._stores import StoreError, StoreTimeout
+from ._surface import surface
 from .exceptions import HorovodInternalError
 
 
+@surface
 def init(comm=None, process_sets=None):
     """Meets the other ranks, and returns when all are there. Further calls do nothing.
 

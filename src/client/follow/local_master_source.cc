@@ -51,7 +51,7 @@ void LocalMasterSource::Watch() {
 
 void LocalMasterSource::OnMasterOver() {
   LogDebug("the ApplicationMaster's process has ended");
-  master_.ended();  // reaps the process
+  end_ = master_.End();
   master_over_ = true;
   if (killed_) return End();
   if (!stream_over_) {
@@ -143,7 +143,10 @@ void LocalMasterSource::GoOn() {
   if (concluded_) return End();
   const std::optional<Duration> pause = restarts_.Next(clock_.Now() - started_at_);
   if (!pause) return End();
-  std::string sentence = "the ApplicationMaster was lost; starting another";
+  predecessor_ = end_ ? DescribeLoss(options_.folder, *std::exchange(end_, std::nullopt)) : "";
+  std::string sentence =
+      absl::StrCat("the ApplicationMaster ", predecessor_.empty() ? "was lost" : predecessor_,
+                   "; starting another");
   if (*pause > Duration::zero()) {
     absl::StrAppend(&sentence, " in ", *pause / std::chrono::milliseconds(1),
                     " ms, since several were lost soon after their start");
@@ -156,8 +159,8 @@ void LocalMasterSource::GoOn() {
 void LocalMasterSource::Restart() {
   os::ReapOrphans();
   started_at_ = clock_.Now();
-  absl::StatusOr<MasterStart> start =
-      MasterStart::Begin(options_.folder, {.open_files = options_.open_files});
+  absl::StatusOr<MasterStart> start = MasterStart::Begin(
+      options_.folder, {.open_files = options_.open_files, .predecessor = predecessor_});
   if (!start.ok()) return OnStartFailed(start.status());
   start_ = *std::move(start);
   start_watch_ = loop_.WatchReadable(start_->fd(), [this] { OnStarted(); });

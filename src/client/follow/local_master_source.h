@@ -61,7 +61,9 @@ class LocalMasterSource : public MasterSource {
   const Options options_;
   MasterProcess master_;
   TimePoint started_at_;  ///< start of master_, or of the process that could not be started
-  std::optional<MasterStart> start_;  ///< the next ApplicationMaster, not ready yet
+  std::optional<os::ExitStatus> end_;  ///< how master_ ended; nullopt: it runs, or it is told
+  std::string predecessor_;            ///< how the last ApplicationMaster ended, as a sentence
+  std::optional<MasterStart> start_;   ///< the next ApplicationMaster, not ready yet
   core::MasterRestarts restarts_;
   Callbacks callbacks_;
   bool stream_over_ = false;

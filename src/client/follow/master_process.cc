@@ -11,7 +11,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/safe_text.h"
 #include "common/status_macros.h"
+#include "core/tasks/task_exit.h"
 #include "logs/last_lines.h"
 #include "os/files/files.h"
 #include "os/files/wait_readable.h"
@@ -25,6 +27,8 @@ constexpr int kClientFd = 3;
 /// Longest wait for a process that was killed or has closed its socket. It blocks the event loop: a
 /// client that restarts the ApplicationMaster does not hear Ctrl-C meanwhile.
 constexpr std::chrono::milliseconds kEndPatience{500};
+/// The most that is shown of the last line of a lost ApplicationMaster's log.
+constexpr size_t kMostLogBytes = 300;
 
 }  // namespace
 
@@ -50,6 +54,9 @@ absl::StatusOr<MasterStart> MasterStart::Begin(const storage::JobFolder& folder,
   if (options.detached) {
     request.arguments.push_back("--detached");
     request.arguments.push_back(absl::StrCat("--restarts=", options.restarts));
+  }
+  if (!options.predecessor.empty()) {
+    request.arguments.push_back(absl::StrCat("--predecessor=", options.predecessor));
   }
   request.working_folder = folder.root();
   request.stdout_fd = log.get();
@@ -77,7 +84,7 @@ absl::Status MasterStart::GiveUp() && {
 }
 
 void MasterStart::Reap() {
-  if (os::WaitReadable(process_.pidfd(), kEndPatience)) (void)process_.ended();
+  if (os::WaitReadable(process_.pidfd(), kEndPatience)) (void)process_.End();
 }
 
 std::string MasterStart::EndOfLog() const {
@@ -89,6 +96,20 @@ absl::StatusOr<MasterProcess> MasterProcess::Start(const storage::JobFolder& fol
   TONY_ASSIGN_OR_RETURN(MasterStart start, MasterStart::Begin(folder, options));
   if (!os::WaitReadable(start.fd(), options.deadline)) return std::move(start).GiveUp();
   return std::move(start).Finish();
+}
+
+std::string DescribeLoss(const storage::JobFolder& folder, const os::ExitStatus& end) {
+  const std::string last = SafeText(logs::LastLines(folder.am_log(), 1).substr(0, kMostLogBytes));
+  core::TaskExit exit;
+  exit.cause = end.signal != 0 ? core::TaskExit::Cause::kSignaled : core::TaskExit::Cause::kExited;
+  exit.code = end.code;
+  exit.signal = end.signal;
+  const std::string how = exit.Describe();
+  const os::UniqueFd log = os::OpenOrMakeFile(folder.am_log(), O_WRONLY | O_APPEND);
+  const std::string line = absl::StrCat("tony-submit: the ApplicationMaster ", how, "\n");
+  // The log is for people; what cannot be written there is said in the terminal all the same.
+  if (log.valid()) (void)os::WriteAll(log.get(), line.data(), line.size(), folder.am_log());
+  return absl::StrCat(how, "; its log ends with: ", last);
 }
 
 void MasterProcess::Kill() const { process_.SignalSession(SIGKILL); }

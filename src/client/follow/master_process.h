@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "common/clock.h"
 #include "os/files/unique_fd.h"
+#include "os/processes/exit_status.h"
 #include "os/processes/subprocess.h"
 #include "storage/job_folder.h"
 
@@ -28,6 +29,7 @@ class MasterProcess {
     Duration deadline{0};  ///< for its first answer
     /// The soft limit on open files of the users' programs; 0: this process's own.
     uint64_t open_files = 0;
+    std::string predecessor;  ///< how the ApplicationMaster before this one ended; empty: none did
   };
 
   /// Starts an ApplicationMaster and waits for it, at most `options.deadline`. Blocks. The codes of
@@ -38,7 +40,9 @@ class MasterProcess {
   pid_t pid() const { return process_.pid(); }
   /// Readable once the process has ended.
   int pidfd() const { return process_.pidfd(); }
-  bool ended() { return process_.TryWait().has_value(); }
+  /// How the process has ended; nullopt while it runs. Reaps it.
+  std::optional<os::ExitStatus> End() { return process_.TryWait(); }
+  bool ended() { return End().has_value(); }
   /// Kills the process and its keeper.
   void Kill() const;
 
@@ -50,6 +54,10 @@ class MasterProcess {
   os::Subprocess process_;
   os::UniqueFd socket_;  ///< its end tells the ApplicationMaster that this process is gone
 };
+
+/// How a lost ApplicationMaster ended: "was killed by signal 6 (SIGABRT); its log ends with: …".
+/// Writes that into its log, too.
+std::string DescribeLoss(const storage::JobFolder& folder, const os::ExitStatus& end);
 
 /// An ApplicationMaster that was started and has not published its address yet. Destroying this
 /// object does not end the process, but tells it that nobody wants it any more. Not thread safe.

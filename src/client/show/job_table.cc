@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "client/cli/terminal.h"
 #include "core/record/duration_text.h"
+#include "core/record/job_wait.h"
 
 namespace tony::client {
 namespace {
@@ -177,9 +178,9 @@ std::string RenderCounts(const core::ObservedJob& job, const Screen& screen) {
 std::string RenderWaiting(const JobView& view, int64_t now_millis) {
   if (!view.waiting) return "";
   const core::JobWaiting& waiting = *view.waiting;
-  std::string text =
-      absl::StrCat("Waiting for ", core::FormatDuration(now_millis - view.waiting_since_millis),
-                   ": ", waiting.what);
+  std::string text = absl::StrCat(
+      core::TitleOfWait(waiting, core::FormatDuration(now_millis - view.waiting_since_millis)),
+      ": ", core::SubjectOfWait(waiting));
   if (!waiting.missing.empty()) {
     const size_t shown = std::min(waiting.missing.size(), kMaxMissing);
     absl::StrAppend(&text, "; awaited: ",

@@ -121,8 +121,8 @@ history::LogLineUse MakePrinter(const CommandLine& options, bool prefix,
   };
 }
 
-void PrintErrorJson(const history::FoundError& found, const VerbContext& context) {
-  nlohmann::ordered_json json;
+/// Adds what is known of an error to `json`.
+void AddError(const history::FoundError& found, nlohmann::ordered_json& json) {
   json["task"] = found.log.task;
   json["attempt"] = found.log.attempt;
   json["stream"] = found.log.stream;
@@ -130,7 +130,6 @@ void PrintErrorJson(const history::FoundError& found, const VerbContext& context
   json["line_number"] = found.error.line_number;
   json["before"] = found.error.before;
   json["lines"] = found.error.lines;
-  context.bytes(DumpJson(json));
 }
 
 void PrintErrorText(const history::FoundError& found, const VerbContext& context) {
@@ -147,16 +146,84 @@ void PrintErrorText(const history::FoundError& found, const VerbContext& context
   }
 }
 
-int PrintFirstError(const CommandLine& line, const StoredJob& job,
-                    const history::LogSelection& selection, const VerbContext& context) {
-  const std::optional<history::FoundError> found =
-      selection.task.empty() ? history::FindFirstErrorOfJob(job.folder, selection)
-                             : history::FindFirstError(job.folder, selection);
+/// The failure as one object; its own error lies at the top, where an error without a failure is.
+void PrintFailureJson(const history::Failure& failure, const history::FailureErrors& errors,
+                      const VerbContext& context) {
+  nlohmann::ordered_json json;
+  json["sentence"] = failure.sentence;
+  json["guilty"] = failure.guilty ? nlohmann::ordered_json(failure.guilty->ToString()) : nullptr;
+  if (errors.own) AddError(*errors.own, json);
+  json["last_lines"] = failure.exit ? failure.exit->tail : std::vector<std::string>();
+  json["after"] = nullptr;
+  if (errors.after) AddError(*errors.after, json["after"] = nlohmann::ordered_json::object());
+  context.bytes(DumpJson(json));
+}
+
+/// What was found of the guilty task's own error, from the end of the failure's sentence on. A mere
+/// mention of an error may be harmless, so the last lines are shown with it.
+void PrintOwnError(const history::Failure& failure, const history::FailureErrors& errors,
+                   const VerbContext& context) {
+  const std::vector<std::string> last_lines =
+      failure.exit ? failure.exit->tail : std::vector<std::string>();
+  if (errors.own) {
+    context.out("\n");
+    PrintErrorText(*errors.own, context);
+    if (!history::IsMention(*errors.own) || last_lines.empty()) return;
+    context.out(absl::StrCat("Last lines of ", failure.guilty->ToString(), ":\n"));
+  } else {
+    // The sentence may have two parts already, of which the second is not about the task.
+    const bool simple = !absl::StrContains(failure.sentence, ";");
+    context.out(absl::StrCat(simple ? ", and" : absl::StrCat("\n", failure.guilty->ToString()),
+                             " printed ",
+                             errors.printed || !last_lines.empty() ? "no error" : "nothing",
+                             last_lines.empty() ? "\n" : "; its last lines:\n"));
+  }
+  for (const std::string& line : last_lines) {
+    LogWriter(context)(absl::StrCat("  | ", line, "\n"));
+  }
+}
+
+void PrintFailureText(const history::Failure& failure, const history::FailureErrors& errors,
+                      const VerbContext& context) {
+  context.out(failure.sentence);
+  if (failure.guilty) {
+    PrintOwnError(failure, errors, context);
+  } else {
+    context.out(errors.own ? "\n" : "\nNo task printed an error\n");
+    if (errors.own) PrintErrorText(*errors.own, context);
+  }
+  if (!errors.after) return;
+  context.out("What others printed after that:\n");
+  PrintErrorText(*errors.after, context);
+}
+
+/// The first error of the task or type that the user has named.
+int PrintFirstErrorOf(const CommandLine& line, const StoredJob& job,
+                      const history::LogSelection& selection, const VerbContext& context) {
+  const std::optional<history::FoundError> found = history::FindFirstError(job.folder, selection);
   if (!found) {
     context.err(absl::StrCat("tony: there is no error in these logs of job ", job.id, "\n"));
     return kVerbNotPossible;
   }
-  line.Has("json") ? PrintErrorJson(*found, context) : PrintErrorText(*found, context);
+  if (line.Has("json")) {
+    nlohmann::ordered_json json;
+    AddError(*found, json);
+    context.bytes(DumpJson(json));
+  } else {
+    PrintErrorText(*found, context);
+  }
+  return kVerbDone;
+}
+
+int PrintFirstError(const CommandLine& line, const StoredJob& job,
+                    const history::LogSelection& selection, const VerbContext& context) {
+  const std::optional<history::Failure> failure = history::FindFailure(job.job.view, job.folder);
+  const bool others = !selection.task.empty() && (!failure || !failure->guilty ||
+                                                  selection.task != failure->guilty->ToString());
+  if (!failure || others) return PrintFirstErrorOf(line, job, selection, context);
+  const history::FailureErrors errors = history::FindErrorsOf(*failure, job.folder, selection);
+  line.Has("json") ? PrintFailureJson(*failure, errors, context)
+                   : PrintFailureText(*failure, errors, context);
   return kVerbDone;
 }
 
@@ -199,36 +266,37 @@ absl::StatusOr<int> RunLogs(const CommandLine& line, const VerbContext& context)
 }  // namespace
 
 Verb LogsVerb() {
-  return {"logs",
-          "[JOB] [TASK]",
-          "what the tasks print, also while they run",
-          "JOB is a job's name, a part of it from the start or to the end, or \"latest\" (the "
-          "default).\n"
-          "TASK is one task (worker:0), all tasks of a type (worker), or the ApplicationMaster "
-          "(am); without it\n"
-          "the logs of all tasks are printed, each line behind its task's name. A single word with "
-          "a colon is a "
-          "TASK.\n"
-          "Lines of several logs are merged by the time at which they were printed.\n"
-          "--first-error looks into the logs of the task that failed the job, and into all others "
-          "when there is\nno error in them; known kinds of secrets never stand in logs "
-          "(tony.task.log.redact adds to them).\n",
-          {{"follow", "", false, "go on printing until the job has ended", "f"},
-           {"exit-code", "", false,
-            "end with the exit status of tony-submit for the job, or with 6 while it goes on"},
-           {"tail", "N", false, "only the last N lines of each log"},
-           {"since", "5m", false, "only lines that are not older (ms, s, m, h, d)"},
-           {"timestamps", "", false, "print when each line was printed"},
-           {"first-error", "", false,
-            "print the first error, a Python traceback whole, with the lines before it"},
-           {"stdout", "", false, "only the standard output"},
-           {"stderr", "", false, "only the standard error"},
-           {"executor", "", false, "the executor's own log"},
-           {"level", "NAME", false,
-            "of tony's own logs (am, --executor) only lines of this level and above: debug, info, "
-            "warning or error"}},
-          2,
-          &RunLogs};
+  return {
+      "logs",
+      "[JOB] [TASK]",
+      "what the tasks print, also while they run",
+      "JOB is a job's name, a part of it from the start or to the end, or \"latest\" (the "
+      "default).\n"
+      "TASK is one task (worker:0), all tasks of a type (worker), or the ApplicationMaster "
+      "(am); without it\n"
+      "the logs of all tasks are printed, each line behind its task's name. A single word with "
+      "a colon is a "
+      "TASK.\n"
+      "Lines of several logs are merged by the time at which they were printed.\n"
+      "--first-error begins with the verdict. Then come the error that the guilty task printed, or "
+      "its last lines\nif it printed none, and the first error that others printed after that. "
+      "Known kinds of secrets never\nstand in logs (tony.task.log.redact adds to them).\n",
+      {{"follow", "", false, "go on printing until the job has ended", "f"},
+       {"exit-code", "", false,
+        "end with the exit status of tony-submit for the job, or with 6 while it goes on"},
+       {"tail", "N", false, "only the last N lines of each log"},
+       {"since", "5m", false, "only lines that are not older (ms, s, m, h, d)"},
+       {"timestamps", "", false, "print when each line was printed"},
+       {"first-error", "", false,
+        "print why the job failed: the verdict, and the first error, a Python traceback whole"},
+       {"stdout", "", false, "only the standard output"},
+       {"stderr", "", false, "only the standard error"},
+       {"executor", "", false, "the executor's own log"},
+       {"level", "NAME", false,
+        "of tony's own logs (am, --executor) only lines of this level and above: debug, info, "
+        "warning or error"}},
+      2,
+      &RunLogs};
 }
 
 }  // namespace tony::client

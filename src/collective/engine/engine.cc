@@ -22,6 +22,8 @@ namespace {
 /// When a rank leaves in order, pending GPU work gets this long to finish; afterwards it is given
 /// up.
 constexpr auto kPartingTime = std::chrono::seconds(5);
+/// Python calls hvd.shutdown() at the end of a program that has not, whatever its exit code.
+constexpr char kHasLeft[] = " has left: its program has ended, or has called hvd.shutdown()";
 
 /// Makes the first submitted tensor's callback call `work` before itself. The other tensors of the
 /// decision are told right after, so one call serves all. Calls `work` at once if this rank has
@@ -87,7 +89,7 @@ void Engine::Listen() {
        .on_end =
            [this](int gone, bool in_order) {
              OnFailure({Code::kAborted,
-                        "rank " + std::to_string(gone) + (in_order ? " has left" : " has ended")},
+                        "rank " + std::to_string(gone) + (in_order ? kHasLeft : " has ended")},
                        in_order);
            }});
 }

@@ -32,7 +32,7 @@ std::string Counters::Text() const {
          std::to_string(operations) + "\nby_number " + std::to_string(by_number) + "\nby_request " +
          std::to_string(by_request) + "\nnegotiation_seconds " + Seconds(negotiation) +
          "\noperation_seconds " + Seconds(operation) + "\nwaited_for_seconds " +
-         Seconds(waited_for) + "\n";
+         Seconds(waited_for) + "\n" + (stalled.empty() ? "" : "stalled " + stalled + "\n");
 }
 
 Status Replace(const std::string& path, const std::string& contents) {

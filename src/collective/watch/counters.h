@@ -29,9 +29,12 @@ struct Counters {
   /// At rank 0 only: `waited_for` of each rank. At the other ranks `waited_for` is what rank 0 has
   /// told them last.
   std::vector<std::chrono::nanoseconds> waited_for_ranks;
+  /// At rank 0 only: what waits for so long that it was reported (StallReport::Summary()); empty:
+  /// nothing.
+  std::string stalled;
 
   /// One line "NAME NUMBER" for each counter, for the executor. The names are those of
-  /// src/executor's collective_counters.h.
+  /// src/executor's collective_counters.h. A stall is a line "stalled TEXT".
   std::string Text() const;
 };
 

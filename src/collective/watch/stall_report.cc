@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <sstream>
+#include <string_view>
 #include <utility>
 
 namespace tony::collective {
@@ -14,6 +15,12 @@ constexpr size_t kMostNames = 5;
 constexpr size_t kMostRanks = 16;
 /// Most bytes of one rank's answer, which may be anything.
 constexpr size_t kMostAnswerBytes = 8192;
+/// Most operations in a summary.
+constexpr size_t kMostOperations = 3;
+/// How the line of a thread, and the place of the main one, ends in an answer when the thread waits
+/// in an operation (python/tony/collective/_stacks.py).
+constexpr std::string_view kInOperation = "tony.collective's ";
+constexpr std::string_view kAndWaits = ", and waits in ";
 
 std::string Numbers(const std::vector<int>& ranks) {
   std::string text = ranks.size() == 1 ? "rank " : "ranks ";
@@ -44,6 +51,12 @@ std::string Names(const std::vector<std::string>& names) {
   return text;
 }
 
+/// "hv.py:12" of "hv.py:12 in <module>, and waits in tony.collective's allgather()".
+std::string PlainPlace(const std::string& place) {
+  const std::string where = place.substr(0, place.find(kAndWaits));
+  return where.substr(0, where.find(" in "));
+}
+
 }  // namespace
 
 StallReport::StallReport(std::vector<Arrivals::Waiting> waiting) : waiting_(std::move(waiting)) {
@@ -56,6 +69,12 @@ std::vector<int> StallReport::missing() const {
   std::vector<int> all;
   for (const auto& [rank, state] : ranks_) all.push_back(rank);
   return all;
+}
+
+std::set<std::string> StallReport::names() const {
+  std::set<std::string> names;
+  for (const Arrivals::Waiting& one : waiting_) names.insert(one.name);
+  return names;
 }
 
 void StallReport::OnHeard(int rank) {
@@ -129,6 +148,57 @@ std::string StallReport::Sentence(const std::vector<std::string>& names,
 
 std::string StallReport::Sentence(Deadline now) const {
   return Sentence({waiting_.front().name}, waiting_.front(), now);
+}
+
+bool StallReport::Waits(int rank) const {
+  return std::any_of(waiting_.begin(), waiting_.end(), [rank](const Arrivals::Waiting& one) {
+    return std::find(one.arrived.begin(), one.arrived.end(), rank) != one.arrived.end();
+  });
+}
+
+std::string StallReport::CommonPlace() const {
+  const std::string& place = ranks_.begin()->second.place;
+  const bool common = std::all_of(ranks_.begin(), ranks_.end(), [&](const auto& one) {
+    return one.second.state == State::kAnswered && Waits(one.first) &&
+           PlainPlace(one.second.place) == PlainPlace(place);
+  });
+  if (!common || ranks_.size() < 2) return "";
+  return (ranks_.size() == 2 ? ", both at " : ", all at ") + PlainPlace(place);
+}
+
+std::string StallReport::Summary() const {
+  std::string text;
+  size_t operations = 0;
+  std::vector<std::vector<int>> said;
+  for (const Arrivals::Waiting& one : waiting_) {
+    // A step has hundreds of tensors; the first of those that the same ranks wait for is enough.
+    if (std::find(said.begin(), said.end(), one.arrived) != said.end()) continue;
+    said.push_back(one.arrived);
+    if (++operations > kMostOperations) break;
+    text += (text.empty() ? "" : ", ") + Numbers(one.arrived) + " in " + one.name;
+  }
+  if (const std::string place = CommonPlace(); !place.empty()) return text + place;
+  size_t ranks = 0;
+  for (const auto& [rank, asked] : ranks_) {
+    if (++ranks > kMostOperations) break;
+    text += "; rank " + std::to_string(rank);
+    text += asked.state == State::kAnswered ? " at " + asked.place : " does not say where it is";
+  }
+  return text;
+}
+
+bool StallReport::IsDeadlock() const {
+  return !ranks_.empty() && std::all_of(ranks_.begin(), ranks_.end(), [this](const auto& one) {
+    const Rank& rank = one.second;
+    if (rank.state != State::kAnswered || !Waits(one.first)) return false;
+    if (rank.place.find(kAndWaits) == std::string::npos) return false;
+    // Another thread that does something may be about to submit what the others wait for.
+    std::istringstream lines(rank.stacks);
+    for (std::string line; std::getline(lines, line);) {
+      if (line.find(kInOperation) == std::string::npos) return false;
+    }
+    return true;
+  });
 }
 
 std::string StallReport::Text(Deadline now) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,10 @@ class StallReport {
   /// Tensors that began to wait after the report did are not added.
   void Keep(const std::vector<Arrivals::Waiting>& waiting);
   bool empty() const { return waiting_.empty(); }
+  /// The tensors that wait.
+  std::set<std::string> names() const;
+  /// Since when all of them wait.
+  Deadline newest() const { return waiting_.back().since; }
 
   // Only if it is not empty():
 
@@ -41,6 +46,14 @@ class StallReport {
   /// One sentence about the tensor that has waited longest: "tensor 'fc.weight': ranks 0, 2 wait
   /// since 61 s for rank 1, which stands at train.py:40 in load_batch".
   std::string Sentence(Deadline now) const;
+  /// One line without times, for the job's status: "rank 1 in allreduce.metric, rank 0 in
+  /// allgather.metric, both at hv.py:12", or "ranks 0, 2 in allreduce.w; rank 1 at train.py:40 in
+  /// load_batch".
+  std::string Summary() const;
+  /// Whether the ranks wait for each other in different operations, so that none can go on: each
+  /// missing rank waits itself for another one, and its whole program has said that it only waits
+  /// in an operation. The caller knows that no operation has been executed meanwhile.
+  bool IsDeadlock() const;
 
  private:
   enum class State { kAsked, kHeard, kMute, kAnswered };
@@ -54,6 +67,10 @@ class StallReport {
                        Deadline now) const;
   /// ", which stands at …"
   std::string Where(int rank) const;
+  /// ", both at hv.py:12"; empty: the ranks have not said that they stand at one place.
+  std::string CommonPlace() const;
+  /// Whether a rank has submitted one of the tensors that wait.
+  bool Waits(int rank) const;
 
   std::vector<Arrivals::Waiting> waiting_;
   std::map<int, Rank> ranks_;

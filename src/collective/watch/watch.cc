@@ -134,6 +134,7 @@ Watch::Operation::Operation(Watch& watch, const Decision& decision,
     const std::lock_guard lock(watch_.mutex_);
     // The data thread begins decisions in the order in which Decided() was told of them, so this
     // one is the first in the queue.
+    ++watch_.running_;
     if (!watch_.queued_.empty()) {
       number = watch_.queued_.front().number;
       watch_.counters_.queue += began_ - watch_.queued_.front().at;
@@ -156,6 +157,7 @@ void Watch::Operation::Done(const Status& status) {
   const Deadline now = Now();
   {
     const std::lock_guard lock(watch_.mutex_);
+    --watch_.running_;
     Counters& counters = watch_.counters_;
     // A decision with an error has executed no operation, but its tensors have failed.
     if (is_done_) {
@@ -192,6 +194,11 @@ Counters Watch::CountAt(Deadline now) {
 Counters Watch::Count() {
   const std::lock_guard lock(mutex_);
   return CountAt(Now());
+}
+
+bool Watch::IsIdleSince(Deadline since) {
+  const std::lock_guard lock(mutex_);
+  return last_ready_ <= since && running_ == 0 && queued_.empty();
 }
 
 Status Watch::WriteCounters(const std::string& path) {
@@ -238,6 +245,10 @@ void Watch::Publish() {
 
 void Watch::Leave() {
   questions_->Close();
+  {
+    const std::lock_guard lock(mutex_);
+    counters_.stalled.clear();
+  }
   callbacks_.post([this] { Publish(); });
 }
 

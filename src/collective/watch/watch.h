@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -133,6 +134,8 @@ class Watch : private SubmissionWatch {
   void Trace(TraceEvent event);
   Counters CountAt(Deadline now);
   void Settle(size_t tensors, Deadline now);
+  /// Whether no tensor has become ready since `since`, and no operation runs.
+  bool IsIdleSince(Deadline since);
   void PublishLater();
   void Publish();
   void Tell(int rank, Word word, int64_t number, const std::string& text = "");
@@ -159,6 +162,9 @@ class Watch : private SubmissionWatch {
   std::shared_ptr<Timeline> timeline_;
   Counters counters_;
   Arrivals arrivals_;
+  Deadline last_ready_;            ///< when a tensor became ready last
+  int running_ = 0;                ///< operations that have begun and are not done
+  std::set<std::string> stalled_;  ///< tensors of the last report that have waited ever since
   size_t undecided_ = 0;
   Deadline undecided_since_;
   struct Queued {

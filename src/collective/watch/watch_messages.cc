@@ -92,8 +92,14 @@ void Watch::OnSubmitted(const std::string& tensor, int rank, const std::vector<i
 }
 
 void Watch::OnReady(const std::string& tensor) {
-  const std::lock_guard lock(mutex_);
-  arrivals_.Ready(tensor, Now());
+  {
+    const std::lock_guard lock(mutex_);
+    last_ready_ = Now();
+    arrivals_.Ready(tensor, last_ready_);
+    if (stalled_.erase(tensor) == 0 || !stalled_.empty()) return;
+    counters_.stalled.clear();
+  }
+  PublishLater();
 }
 
 void Watch::OnJoined(int rank) {
@@ -149,7 +155,10 @@ void Watch::OnTimer() {
     end = patience.end.count() > 0 && *oldest + patience.end <= now;
     const bool report =
         patience.report.count() > 0 && std::max(*oldest, reported_) + patience.report <= now;
-    if (end || report) waiting = arrivals_.Since(now - (end ? patience.end : patience.report));
+    // What has waited nearly as long is part of the same report: ranks that wait for each other
+    // have begun one after the other.
+    if (end || report)
+      waiting = arrivals_.Since(now - (end ? patience.end : patience.report * 9 / 10));
   }
   if (waiting.empty()) return SetTimerAfter(*oldest, patience);
   Ask(std::move(waiting), end);
@@ -188,16 +197,29 @@ void Watch::Report() {
   {
     const std::lock_guard lock(mutex_);
     // While the ranks were asked their tensors may have become ready. The report is about what
-    // still waits.
+    // still waits. The same lock sets what is shown as stalled, so that a tensor that becomes ready
+    // right after it is taken back.
     report.Keep(arrivals_.Since(now));
+    if (!report.empty()) {
+      stalled_ = report.names();
+      counters_.stalled = report.Summary();
+    }
   }
   if (report.empty()) return OnTimer();
   reported_ = now;
   callbacks_.print(report.Text(now));
+  PublishLater();
   if (report_ends_) {
     return callbacks_.fail({Code::kDeadlineExceeded,
                             report.Sentence(now) + "; nobody waits longer than "
                                                    "HOROVOD_STALL_SHUTDOWN_TIME_SECONDS says"});
+  }
+  if (report.IsDeadlock() && IsIdleSince(report.newest())) {
+    return callbacks_.fail(
+        {Code::kInvalidArgument,
+         "ranks wait for each other in different operations, so that none can go "
+         "on: " +
+             report.Summary()});
   }
   OnTimer();
 }

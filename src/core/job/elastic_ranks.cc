@@ -82,6 +82,9 @@ void ElasticRanks::Accept(Task& driver, const RendezvousPlan& plan) {
   const bool first = run_.plan == nullptr;
   run_.plan = std::make_shared<const RendezvousPlan>(plan);
   ForgetWait();  // the last report was about the previous round
+  first_loss_.reset();
+  // A further round begins only when a process has asked for it.
+  if (!first) RecordHeldNotes();
   run_.Note(decision::PlanAccepted{run_.epoch, plan});
   StartPlanned();
   parts_.record.RecordContinues(absl::StrCat("Round ", plan.round, ": ", plan.slots.size(),
@@ -99,7 +102,8 @@ void ElasticRanks::InviteOthers() {
 }
 
 void ElasticRanks::Lose(Task& task, const Verdict& failure) {
-  last_loss_ = failure.sentence;
+  last_loss_ = failure;
+  if (!first_loss_) first_loss_ = failure;
   parts_.record.ChangeTask(task, TaskState::kFailed, task.exit->Describe());
   decision::TasksRestarted restarted;
   restarted.epoch = run_.epoch;
@@ -127,12 +131,12 @@ void ElasticRanks::RestartAlone(Task& task, const decision::TasksRestarted& rest
   // the lost run.
   run_.Note(restarted);
   const bool kept = !restarted.container_lost;
-  run_.Do(effect::Record{JobNote{absl::StrCat(
+  NoteLoss(absl::StrCat(
       restarted.cause, ": the others go on; ", task.id.ToString(), " starts again ",
       kept && restarted.delay > Duration(0)
           ? absl::StrCat("in ", FormatDuration(restarted.delay / std::chrono::milliseconds(1)))
       : kept ? "at once"
-             : "when there is another container")}});
+             : "when there is another container"));
   task.exit.reset();
   task.stranger.clear();
   task.waiting_since = run_.now;
@@ -152,8 +156,41 @@ void ElasticRanks::RestartAlone(Task& task, const decision::TasksRestarted& rest
   parts_.gangs.FormGang({&task}, restarted.delay);
 }
 
+// A program that cannot even import its library ends in each process at once. What is said of the
+// others would be wrong before the next process ends, so it is not said before they have met.
+void ElasticRanks::NoteLoss(std::string sentence) {
+  held_notes_.push_back(std::move(sentence));
+  if (goes_on_) RecordHeldNotes();
+}
+
+void ElasticRanks::RecordHeldNotes() {
+  goes_on_ = true;
+  for (std::string& sentence : std::exchange(held_notes_, {})) {
+    run_.Do(effect::Record{JobNote{std::move(sentence)}});
+  }
+}
+
+void ElasticRanks::OnWait(Task& driver, const input::RendezvousWait& wait) {
+  HorovodRanks::OnWait(driver, wait);
+  if (run_.IsCurrent(&driver, wait) && !run_.verdict && wait.wait.sentence != kNobodyCame)
+    RecordHeldNotes();
+}
+
+Verdict ElasticRanks::FailureOf(const Task& task) const {
+  Verdict failure = HorovodRanks::FailureOf(task);
+  const bool gave_up = task.id.type == kDriverType && failure.guilty == task.id &&
+                       task.exit->cause == TaskExit::Cause::kExited && !run_.job.horovod.own_driver;
+  if (!gave_up || wait_sentence().empty() || !last_loss_) return failure;
+  const bool nobody_came = wait_sentence() == kNobodyCame;
+  failure = nobody_came ? *first_loss_ : *last_loss_;
+  absl::StrAppend(&failure.sentence, nobody_came ? " before it came to hvd.init()"
+                                                 : absl::StrCat(". ", wait_sentence()));
+  return failure;
+}
+
 void ElasticRanks::OnSucceeded(const Task& ended) {
   if (!IsElastic(ended) || std::exchange(finished_, true)) return;
+  RecordHeldNotes();
   bool asked = false;
   for (Task& task : run_.tasks.all()) {
     if (!IsElastic(task) || task.over() || TakesPart(task)) continue;
@@ -177,7 +214,10 @@ void ElasticRanks::OnPlanReplayed(const decision::PlanAccepted& accepted) {
 void ElasticRanks::OnEpochOpened() {
   OnDriverAttached();
   finished_ = false;
-  last_loss_.clear();
+  first_loss_.reset();
+  last_loss_.reset();
+  goes_on_ = false;
+  held_notes_.clear();
   HorovodRanks::OnEpochOpened();
 }
 

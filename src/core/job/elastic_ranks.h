@@ -29,6 +29,13 @@ class ElasticRanks : public HorovodRanks {
   bool GoesOnWithout(const Task& task) const override;
   void Lose(Task& task, const Verdict& failure) override;
   void RestartAlone(Task& task, const decision::TasksRestarted& restarted) override;
+  /// Holds the note back until the others have proved that they go on.
+  void NoteLoss(std::string sentence) override;
+  /// The others wait, so they live.
+  void OnWait(Task& driver, const input::RendezvousWait& wait) override;
+  /// When the driver gave up because processes were lost, one of those is guilty: the last one, or
+  /// the first one if none came to hvd.init().
+  Verdict FailureOf(const Task& task) const override;
   bool FailIfNeeded(Task& task) override;
   void SendMembersIfChanged() override;
 
@@ -37,7 +44,7 @@ class ElasticRanks : public HorovodRanks {
   /// Each round is a new plan.
   bool IsRepeated(const Task& /*driver*/) override { return false; }
   std::string WaitLimit() const override;
-  std::string LastLoss() const override { return last_loss_; }
+  std::string LastLoss() const override { return last_loss_ ? last_loss_->sentence : ""; }
   absl::StatusOr<Slot> TaskSlot(const Task& task) const override;
 
  private:
@@ -51,12 +58,17 @@ class ElasticRanks : public HorovodRanks {
   void InviteOthers();
   /// How long the task's host is left out after this failure.
   Duration Cooldown(const Task& task);
+  /// The job goes on, so the notes are true.
+  void RecordHeldNotes();
 
   const ElasticSettings& settings_;
   std::optional<effect::SendMembers> last_members_;  ///< last list sent to the attached driver
   bool finished_ = false;                            ///< one worker has succeeded
   std::map<std::string, int> failures_on_;           ///< number of failures by host id
-  std::string last_loss_;                            ///< sentence of the last loss of a worker
+  std::optional<Verdict> first_loss_;    ///< the first loss of a worker in the present round
+  std::optional<Verdict> last_loss_;     ///< the last loss of a worker
+  bool goes_on_ = false;                 ///< the processes have met at least once
+  std::vector<std::string> held_notes_;  ///< notes that are recorded when they have
 };
 
 }  // namespace tony::core

@@ -15,6 +15,7 @@
 #include "core/job/job_record.h"
 #include "core/job/ranks.h"
 #include "core/judge/failure_kind.h"
+#include "core/record/duration_text.h"
 
 namespace tony::core {
 namespace {
@@ -73,6 +74,7 @@ void FailureJudge::Judge() {
   const size_t root = RootCauseOf(failures_);
   const Task& task = *run_.tasks.Find(failures_[root].task);
   Verdict failure = failure_verdicts_[root];
+  failure.sentence += EndedBefore(task);
   RestartCause cause;
   cause.task = task.id;
   // A released port may be taken by another process, so the task may get a new port, which only a
@@ -90,6 +92,24 @@ void FailureJudge::Judge() {
   failure.sentence += parts_.gangs.NeverStarted(task.id.type);
   if (!first) absl::StrAppend(&failure.sentence, "; ", std::get<GiveUp>(decision).sentence);
   parts_.ending.Decide(std::move(failure));
+}
+
+std::string FailureJudge::EndedBefore(const Task& task) const {
+  if (KindOf(*task.exit) != FailureKind::kVictim) return "";
+  const Task* first = nullptr;
+  size_t others = 0;
+  for (const Task& other : run_.tasks.all()) {
+    if (other.state != TaskState::kSucceeded || other.tracking() != Tracking::kTracked) continue;
+    if (other.id.type != task.id.type || other.since > task.since) continue;
+    if (first != nullptr) ++others;
+    if (first == nullptr || other.since < first->since) first = &other;
+  }
+  if (first == nullptr) return "";
+  const auto before =
+      std::max(Duration(0), task.since - first->since) / std::chrono::milliseconds(1);
+  return absl::StrCat("; ", first->id.ToString(), " had ended ", FormatDuration(before),
+                      " before, with code 0",
+                      others == 0 ? "" : absl::StrCat(", as had ", others, " more"));
 }
 
 void FailureJudge::Restart(const Verdict& failure, const core::Restart& restart) {

@@ -42,6 +42,9 @@ class FailureJudge {
   void Judge();
   void Restart(const Verdict& failure, const core::Restart& restart);
   void ForgetFailures();
+  /// "; worker:1 had ended 0.4s before, with code 0", for a failure that may be the consequence of
+  /// that; empty: nobody had.
+  std::string EndedBefore(const Task& task) const;
 
   JobRun& run_;
   const JobParts& parts_;

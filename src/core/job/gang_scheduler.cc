@@ -168,9 +168,8 @@ bool GangScheduler::HeldBack(int number, Gang& gang) {
   const auto member = std::find_if(run_.tasks.all().begin(), run_.tasks.all().end(),
                                    [number](const Task& task) { return task.gang == number; });
   if (parts_.ranks.GoesOnWithout(*member)) {
-    run_.Do(effect::Record{
-        JobNote{absl::StrCat(member->id.ToString(), " is ready, and joins the others in ",
-                             left.count(), " s (tony.horovod.host-cooldown-ms)")}});
+    parts_.ranks.NoteLoss(absl::StrCat(member->id.ToString(), " is ready, and joins the others in ",
+                                       left.count(), " s (tony.horovod.host-cooldown-ms)"));
     return true;
   }
   run_.Do(effect::Record{

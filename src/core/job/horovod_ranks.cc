@@ -14,6 +14,7 @@
 #include "core/job/job_parts.h"
 #include "core/job/job_record.h"
 #include "core/record/duration_text.h"
+#include "core/rendezvous/elastic_rounds.h"
 #include "core/tasks/task_names.h"
 
 namespace tony::core {
@@ -107,13 +108,15 @@ void HorovodRanks::OnWait(Task& driver, const input::RendezvousWait& wait) {
   // The same report may come again; only a change is recorded.
   if (std::exchange(rendezvous_wait_, wait.wait) == wait.wait) return;
   rendezvous_wait_since_ = run_.now;
+  if (wait.wait.sentence == kNobodyCame) return;  // there is nobody to wait for: the driver ends
   if (wait.wait.sentence.empty())
     return parts_.record.RecordContinues("All processes have found each other");
   NoteMissingMachines();
 }
 
 void HorovodRanks::RecordWait() {
-  if (!rendezvous_wait_.sentence.empty()) NoteMissingMachines();
+  if (!rendezvous_wait_.sentence.empty() && rendezvous_wait_.sentence != kNobodyCame)
+    NoteMissingMachines();
 }
 
 std::string HorovodRanks::WaitLimit() const {

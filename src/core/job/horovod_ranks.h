@@ -54,6 +54,8 @@ class HorovodRanks : public Ranks {
   void StartPlanned();
   void FailDriver(Task& driver, const std::string& why);
   void ForgetWait() { rendezvous_wait_ = {}; }
+  /// What the driver reported last; empty: nobody waits.
+  const std::string& wait_sentence() const { return rendezvous_wait_.sentence; }
 
  private:
   static bool IsDriver(const Task& task);

@@ -122,6 +122,15 @@ struct LogLoss {
   std::string sentence;
 };
 
+/// A task's program has printed nothing for tony.task.silence-note, or has printed something again.
+struct TaskSilent {
+  std::string container_id;
+  int epoch = 0;
+  int attempt = 0;
+  int64_t silent_millis = 0;  ///< 0: it is not silent any more
+  double cpu_share = 0;       ///< cores that it used meanwhile, on the average
+};
+
 /// A Horovod job's driver has planned the ranks.
 struct RanksPlanned {
   std::string container_id;
@@ -155,7 +164,7 @@ using JobInput =
                  input::AllocationRefused, input::ContainerEnded, input::ExecutorStarted,
                  input::ExecutorAttached, input::ExecutorDetached, input::ExecutorRegistered,
                  input::TaskStarted, input::TaskEnded, input::Heartbeat, input::PortTaken,
-                 input::LogLoss, input::RanksPlanned, input::RendezvousWait, input::StopRequested,
-                 input::Tick>;
+                 input::LogLoss, input::TaskSilent, input::RanksPlanned, input::RendezvousWait,
+                 input::StopRequested, input::Tick>;
 
 }  // namespace tony::core

@@ -80,8 +80,13 @@ void JobMachine::On(const input::RanksPlanned& planned) {
 }
 
 void JobMachine::On(const input::RendezvousWait& wait) {
-  Task* const driver = parts_.executors.Heard(wait.container_id);
-  if (driver != nullptr) parts_.ranks.OnWait(*driver, wait);
+  Task* const task = parts_.executors.Heard(wait.container_id);
+  if (task == nullptr) return;
+  if (task->id.type == kDriverType) return parts_.ranks.OnWait(*task, wait);
+  // Other tasks report a stall of their ranks the same way.
+  if (run_.IsCurrent(task, wait) && !run_.verdict && !task->over()) {
+    parts_.record.RecordStall(wait.wait.sentence);
+  }
 }
 
 void JobMachine::On(const input::Tick&) { parts_.deadlines.Tick(); }
@@ -154,6 +159,11 @@ void JobMachine::On(const input::PortTaken& taken) {
   run_.Do(effect::Record{
       JobNote{absl::StrCat("The reserved port ", taken.port, " of ", task->id.ToString(),
                            " is listened on by a stranger: ", taken.holder)}});
+}
+
+void JobMachine::On(const input::TaskSilent& silent) {
+  const Task* task = parts_.executors.Heard(silent.container_id);
+  if (run_.IsCurrent(task, silent) && !run_.verdict) silence_notes_.On(*task, silent);
 }
 
 void JobMachine::On(const input::LogLoss& loss) {

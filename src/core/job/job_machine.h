@@ -8,6 +8,7 @@
 #include "core/job/job_effect.h"
 #include "core/job/job_input.h"
 #include "core/job/job_run.h"
+#include "core/job/silence_notes.h"
 
 namespace tony::core {
 
@@ -97,6 +98,7 @@ class JobMachine {
   void On(const input::Heartbeat& heartbeat);
   void On(const input::PortTaken& taken);
   void On(const input::LogLoss& loss);
+  void On(const input::TaskSilent& silent);
   void On(const input::RanksPlanned& planned);
   void On(const input::RendezvousWait& wait);
   void On(const input::StopRequested& request);
@@ -117,6 +119,7 @@ class JobMachine {
   const std::unique_ptr<OwnedParts> owned_;
   JobRun& run_;
   const JobParts& parts_;
+  SilenceNotes silence_notes_{run_};
   bool replayed_ = false;
 };
 

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/job/job_parts.h"
 #include "core/job/ranks.h"
+#include "core/record/job_wait.h"
 
 namespace tony::core {
 
@@ -26,6 +27,7 @@ void JobRecord::RecordContinues(const std::string& sentence) {
   run_.Do(effect::Record{JobStateChanged{run_.state, run_.epoch, sentence}});
   run_.stage_wait.reset();
   wait_recorded_ = false;
+  stall_recorded_ = false;
   run_.progressed = true;
   // A change of state ends another wait, but the processes of the rendezvous still wait.
   if (run_.state == JobState::kRunning) parts_.ranks.RecordWait();
@@ -68,6 +70,20 @@ void JobRecord::ChangeTask(Task& task, TaskState state, const std::string& sente
 void JobRecord::RecordWait(JobWaiting waiting) {
   run_.Do(effect::Record{std::move(waiting)});
   wait_recorded_ = true;
+}
+
+void JobRecord::RecordStall(const std::string& sentence) {
+  if (run_.state != JobState::kRunning) return;
+  if (sentence.empty()) {
+    if (stall_recorded_) RecordContinues("The ranks go on");
+    return;
+  }
+  stall_recorded_ = true;
+  run_.Do(effect::Record{
+      JobWaiting{absl::StrCat(kStalled, sentence),
+                 {},
+                 "they go on by themselves, or HOROVOD_STALL_SHUTDOWN_TIME_SECONDS ends them; "
+                 "`tony logs` shows each rank's stacks"}});
 }
 
 void JobRecord::EndWaitIfOver() {

@@ -23,6 +23,9 @@ class JobRecord {
   void RecordContinues(const std::string& sentence);
   /// Records a wait that says more than the job's state does.
   void RecordWait(JobWaiting waiting);
+  /// Records that the ranks of the job's programs wait for each other, or, without a sentence, that
+  /// they go on.
+  void RecordStall(const std::string& sentence);
   /// Ends the wait recorded by RecordWait() when its reason is gone. A change of state does the
   /// same by itself.
   void EndWaitIfOver();
@@ -30,7 +33,8 @@ class JobRecord {
  private:
   JobRun& run_;
   const JobParts& parts_;
-  bool wait_recorded_ = false;  ///< a wait was recorded by RecordWait() and not ended yet
+  bool stall_recorded_ = false;  ///< a stall was recorded, and not its end
+  bool wait_recorded_ = false;   ///< a wait was recorded by RecordWait() and not ended yet
 };
 
 }  // namespace tony::core

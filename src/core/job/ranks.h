@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "core/job/job_input.h"
 #include "core/job/job_run.h"
@@ -43,6 +44,10 @@ class Ranks {
   /// A task without which the others go on has failed: it starts again alone.
   virtual void Lose(Task& /*task*/, const Verdict& /*failure*/) {}
   virtual void RestartAlone(Task& /*task*/, const decision::TasksRestarted& /*restarted*/) {}
+  /// Records a note about a task without which the others go on.
+  virtual void NoteLoss(std::string sentence) {
+    run_.Do(effect::Record{JobNote{std::move(sentence)}});
+  }
   /// A verdict when two machines of the same name host tasks of this gang or running tasks: those
   /// tasks would take one machine for the other.
   virtual std::optional<Verdict> NameClash(int /*gang*/) const { return std::nullopt; }

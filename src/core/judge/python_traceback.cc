@@ -73,4 +73,11 @@ std::optional<PythonTraceback> LastPythonTraceback(const std::vector<std::string
   return reader.Finish(lines.size());
 }
 
+std::optional<size_t> FatalPythonError(const std::vector<std::string>& lines) {
+  for (size_t i = lines.size(); i > 0; --i) {
+    if (absl::StartsWith(lines[i - 1], "Fatal Python error: ")) return i - 1;
+  }
+  return std::nullopt;
+}
+
 }  // namespace tony::core

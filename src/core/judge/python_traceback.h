@@ -1,4 +1,4 @@
-// A finder for the last Python traceback in a program's output.
+// Finders for the last Python traceback and for Python's fatal error in a program's output.
 #pragma once
 
 #include <cstddef>
@@ -21,5 +21,9 @@ struct PythonTraceback {
 /// The last traceback in `lines`; nullopt when there is none. Recognizes the prefixes in brackets
 /// that launchers put before each line ("[rank0]: ").
 std::optional<PythonTraceback> LastPythonTraceback(const std::vector<std::string>& lines);
+
+/// The line "Fatal Python error: Segmentation fault", which faulthandler prints before the stacks
+/// of all threads when a signal kills the program; nullopt when there is none. Of several the last.
+std::optional<size_t> FatalPythonError(const std::vector<std::string>& lines);
 
 }  // namespace tony::core

@@ -3,8 +3,10 @@
 
 #include <functional>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "core/tasks/task_names.h"
 
 namespace tony::core {
@@ -124,9 +126,20 @@ std::optional<JobWaiting> WaitIn(JobState state, const std::vector<AwaitedTask>&
   return std::nullopt;
 }
 
+std::string TitleOfWait(const JobWaiting& waiting, const std::string& duration) {
+  const bool stalled = absl::StartsWith(waiting.what, kStalled);
+  if (duration.empty()) return stalled ? "STALLED" : "Waiting";
+  return absl::StrCat(stalled ? "STALLED " : "Waiting for ", duration);
+}
+
+std::string SubjectOfWait(const JobWaiting& waiting) {
+  return std::string(absl::StripPrefix(waiting.what, kStalled));
+}
+
 std::string DescribeWait(const JobWaiting& waiting) {
-  if (waiting.missing.empty()) return waiting.what;
-  return absl::StrCat(waiting.what, "; awaited: ", absl::StrJoin(waiting.missing, ", "));
+  const std::string subject = SubjectOfWait(waiting);
+  if (waiting.missing.empty()) return subject;
+  return absl::StrCat(subject, "; awaited: ", absl::StrJoin(waiting.missing, ", "));
 }
 
 }  // namespace tony::core

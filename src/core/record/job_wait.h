@@ -29,6 +29,14 @@ std::vector<AwaitedTask> AwaitedTasks(const JobView& view);
 /// precedence.
 std::optional<JobWaiting> WaitIn(JobState state, const std::vector<AwaitedTask>& tasks);
 
+/// The beginning of JobWaiting::what when ranks wait for each other for too long.
+inline constexpr char kStalled[] = "STALLED: ";
+
+/// "Waiting for 4m 10s", or "STALLED 4m 10s". `duration`: how long so far; empty: not known.
+std::string TitleOfWait(const JobWaiting& waiting, const std::string& duration);
+/// JobWaiting::what, without what TitleOfWait() says.
+std::string SubjectOfWait(const JobWaiting& waiting);
+
 /// "2 of 3 tasks are not ready; awaited: worker:0, worker:2"
 std::string DescribeWait(const JobWaiting& waiting);
 

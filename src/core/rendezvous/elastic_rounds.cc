@@ -69,11 +69,7 @@ ElasticEffects ElasticRounds::Advance(TimePoint now) {
         std::any_of(slots_.begin(), slots_.end(),
                     [this](const ElasticAssignment& place) { return Lives(place); });
     if (!anybody && finished_) return {};
-    if (!anybody) {
-      return Fail(
-          "No process of the last round is left, so nobody has the job's state; it can only start "
-          "again from its checkpoint");
-    }
+    if (!anybody) return Fail(came_ ? kNobodyLeft : kNobodyCame);
     if (asked_.empty() && AllLive()) {
       gathering_since_.reset();
       return NotifyIfChanged();

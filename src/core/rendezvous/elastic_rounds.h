@@ -70,6 +70,13 @@ struct Fail {
 
 }  // namespace elastic
 
+/// The sentences of elastic::Fail when no process of the last round is left. In the second case the
+/// job's program is to blame: each process ended before it came to hvd.init().
+inline constexpr char kNobodyLeft[] =
+    "No process of the last round is left, so nobody has the job's state; it can only start again "
+    "from its checkpoint";
+inline constexpr char kNobodyCame[] = "No process came to hvd.init()";
+
 using ElasticEffect = std::variant<elastic::Begin, elastic::Notify, elastic::Fail>;
 using ElasticEffects = std::vector<ElasticEffect>;
 
@@ -104,6 +111,8 @@ class ElasticRounds {
   ElasticEffects OnAsked(const std::string& host, int local_rank, TimePoint now);
   /// The process with this place has put the address at which it can be notified.
   ElasticEffects OnAddress(const std::string& host, int local_rank, Blob address);
+  /// A process has put something into the store, which none does before hvd.init().
+  void OnCame() { came_ = true; }
   ElasticEffects OnTick(TimePoint now);
   /// The time by which to call OnTick(); nullopt while nothing is gathered.
   std::optional<TimePoint> NextDeadline() const;
@@ -134,6 +143,7 @@ class ElasticRounds {
   std::vector<ElasticMember> members_;
   std::set<std::string> alive_;  ///< names of `members_`
   bool finished_ = false;
+  bool came_ = false;  ///< some process has come to hvd.init()
   int round_ = -1;
   std::vector<ElasticAssignment> slots_;  ///< places of the round, by rank
   std::set<std::string> asked_;           ///< members of the round that have asked for the next one

@@ -69,4 +69,23 @@ v1::ExecutorMessage LogLossMessage(const std::string& sentence) {
   return message;
 }
 
+v1::ExecutorMessage SilentMessage(TaskRun run, int64_t silent_millis, double cpu_share) {
+  v1::ExecutorMessage message;
+  v1::TaskSilent& silent = *message.mutable_task_silent();
+  silent.set_epoch(run.epoch);
+  silent.set_attempt(run.attempt);
+  silent.set_silent_millis(silent_millis);
+  silent.set_cpu_share(cpu_share);
+  return message;
+}
+
+v1::ExecutorMessage StallMessage(TaskRun run, const std::string& sentence) {
+  v1::ExecutorMessage message;
+  v1::RendezvousWait& wait = *message.mutable_rendezvous_wait();
+  wait.set_epoch(run.epoch);
+  wait.set_attempt(run.attempt);
+  wait.set_sentence(rpc::ToUtf8(sentence));
+  return message;
+}
+
 }  // namespace tony::executor

@@ -81,6 +81,9 @@ std::vector<std::string> OutputTail::Lines() const {
     }
     const auto traceback = core::LastPythonTraceback(texts);
     if (traceback) begin = std::min(begin, numbers[traceback->first]);
+    // The reason for an abort, such as a broken connection, stands before the stacks.
+    const auto fatal = core::FatalPythonError(texts);
+    if (fatal) begin = std::min(begin, numbers[*fatal] - std::min(numbers[*fatal], max_lines_));
   }
   std::vector<std::string> result;
   for (size_t i = begin; i < lines.size(); ++i) result.push_back(std::move(lines[i].text));

@@ -23,7 +23,8 @@ class OutputTail {
   /// Adds bytes of one stream. The streams are kept apart, so that their lines do not mix.
   void Add(int stream, const char* data, size_t size);
   /// Returns the newest `max_lines` lines, or the lines since the last traceback began if these are
-  /// more. Oldest first; unfinished lines stand at the end.
+  /// more. The stacks of a Python that a signal killed come with `max_lines` lines before them.
+  /// Oldest first; unfinished lines stand at the end.
   std::vector<std::string> Lines() const;
 
  private:

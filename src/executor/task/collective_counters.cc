@@ -10,6 +10,7 @@
 #include <array>
 #include <cmath>
 #include <filesystem>
+#include <functional>
 #include <system_error>
 #include <utility>
 
@@ -17,6 +18,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "common/logging.h"
 
 namespace tony::executor {
@@ -70,6 +72,22 @@ void AddFile(const std::string& contents, core::CollectiveUsage& sums) {
   }
 }
 
+void ForEachFile(const std::string& folder,
+                 const std::function<void(const std::string& contents)>& use) {
+  if (folder.empty()) return;
+  std::error_code error;
+  int files = 0;
+  for (std::filesystem::directory_iterator each(folder, error), end; !error && each != end;
+       each.increment(error)) {
+    if (++files > kMostFiles) break;
+    const std::string path = each->path().string();
+    // A file that is still being written is called *.new.
+    if (path.ends_with(".new")) continue;
+    const std::string contents = Contents(path);
+    if (!contents.empty()) use(contents);
+  }
+}
+
 }  // namespace
 
 std::string FreshCountersFolder(const std::string& working_folder) {
@@ -83,22 +101,23 @@ std::string FreshCountersFolder(const std::string& working_folder) {
 }
 
 std::optional<core::CollectiveUsage> ReadCollectiveCounters(const std::string& folder) {
-  if (folder.empty()) return std::nullopt;
-  std::error_code error;
   std::optional<core::CollectiveUsage> sums;
-  int files = 0;
-  for (std::filesystem::directory_iterator each(folder, error), end; !error && each != end;
-       each.increment(error)) {
-    if (++files > kMostFiles) break;
-    const std::string path = each->path().string();
-    // A file that is still being written is called *.new.
-    if (path.ends_with(".new")) continue;
-    const std::string contents = Contents(path);
-    if (contents.empty()) continue;
+  ForEachFile(folder, [&sums](const std::string& contents) {
     if (!sums) sums.emplace();
     AddFile(contents, *sums);
-  }
+  });
   return sums;
+}
+
+std::string ReadCollectiveStall(const std::string& folder) {
+  std::string stall;
+  ForEachFile(folder, [&stall](const std::string& contents) {
+    for (absl::string_view line : absl::StrSplit(contents, '\n')) {
+      if (!absl::ConsumePrefix(&line, "stalled ")) continue;
+      stall = std::string(line.substr(0, kMostStallBytes));
+    }
+  });
+  return stall;
 }
 
 }  // namespace tony::executor

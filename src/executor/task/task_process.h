@@ -35,8 +35,9 @@ class TaskProcess {
     Duration timeout{0};  ///< 0: none
     Duration kill_grace{0};
     int tail_lines = 20;
-    int64_t memory_limit_bytes = 0;  ///< limit of the whole tree, as the keeper was told; 0: none
-    std::string memory_key;          ///< the key by which a user sets the limit
+    int64_t memory_limit_bytes = 0;   ///< limit of the whole tree, as the keeper was told; 0: none
+    std::string memory_key;           ///< the key by which a user sets the limit
+    std::vector<int> reserved_ports;  ///< the ports that tony reserved for the task
   };
 
   struct Callbacks {
@@ -60,6 +61,8 @@ class TaskProcess {
   /// Ends the whole tree. on_tree_gone follows, at once if nothing runs. The program's end is then
   /// kStopped, unless the program still succeeds.
   void Kill(Duration grace);
+  /// When the program of the newest run has printed last; its start, if it has printed nothing.
+  TimePoint last_output() const { return last_output_; }
   /// True from Run() until on_tree_gone.
   bool active() const { return active_; }
 
@@ -87,12 +90,14 @@ class TaskProcess {
   std::unique_ptr<EventLoop::Handle> timeout_;
   std::vector<std::unique_ptr<LogPump>> pumps_;
   OutputTail tail_{0};
+  TimePoint last_output_;
   bool active_ = false;
   bool ended_ = true;  ///< the end of the newest run was reported, or there was no run
   bool timed_out_ = false;
   bool stopped_ = false;  ///< Kill() came before the end
   int64_t memory_limit_bytes_ = 0;
   std::string memory_key_;
+  std::vector<int> reserved_ports_;
   std::unique_ptr<MemoryWatch> memory_watch_;
   int64_t exceeding_bytes_ = 0;  ///< bytes for which the program was ended; 0: it was not
 };

@@ -23,6 +23,7 @@ namespace {
 /// Longer than the ten minutes that YARN takes by default to notice that an ApplicationMaster's
 /// node is lost.
 constexpr std::chrono::minutes kReattachOnYarn{15};
+constexpr char kFaultHandler[] = "PYTHONFAULTHANDLER";
 
 core::Timeouts BuildTimeouts(const Configuration& configuration) {
   core::Timeouts timeouts;
@@ -101,6 +102,11 @@ void BuildApplication(const Configuration& configuration, core::JobDescription* 
   job->am_resources.gpus = static_cast<int>(configuration.GetNumber("tony.am.gpus"));
   job->execution_env = configuration.GetKeyValues("tony.execution.envs");
   job->container_env = configuration.GetKeyValues("tony.containers.envs");
+  // A variable of the containers would be hidden by that of the programs.
+  if (configuration.GetBoolean("tony.task.python-faulthandler") &&
+      job->container_env.count(kFaultHandler) == 0) {
+    job->execution_env.try_emplace(kFaultHandler, "1");
+  }
   job->fail_on_worker_failure =
       configuration.GetBoolean("tony.application.fail-on-worker-failure-enabled");
   job->retry_count = static_cast<int>(configuration.GetNumber("tony.am.retry-count"));

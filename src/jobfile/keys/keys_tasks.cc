@@ -84,6 +84,11 @@ KeyGroup ExecutorKeys() {
        .meaning =
            "Whether Python programs find `tony.collective` ([collective.md](collective.md)): its "
            "folder is added to the end of `PYTHONPATH`."},
+      {.name = "tony.task.python-faulthandler",
+       .type = ValueType::kBoolean,
+       .default_value = "true",
+       .meaning = "Whether Python programs print their stack when a signal such as SIGSEGV kills "
+                  "them: sets `PYTHONFAULTHANDLER=1`, unless the job sets that variable itself."},
       {.name = "tony.task.executor.execution-timeout-ms",
        .type = ValueType::kMilliseconds,
        .default_value = "0",
@@ -111,6 +116,11 @@ KeyGroup TaskOutputKeys() {
        .minimum = 100,
        .meaning =
            "Time between two reports of an executor on the use of processors, memory and GPUs."},
+      {.name = "tony.task.silence-note",
+       .type = ValueType::kMilliseconds,
+       .default_value = "600000",
+       .meaning = "Time without any output of all tasks after which a note says so, and what each "
+                  "of them did meanwhile; 0: never."},
       {.name = "tony.task.executor.execution.error-message-max-depth",
        .type = ValueType::kCount,
        .default_value = "20",

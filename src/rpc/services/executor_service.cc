@@ -69,6 +69,11 @@ std::optional<core::JobInput> ToInput(const std::string& container_id,
     }
     case v1::ExecutorMessage::kLogLoss:
       return core::input::LogLoss{container_id, message.log_loss().sentence()};
+    case v1::ExecutorMessage::kTaskSilent: {
+      const v1::TaskSilent& body = message.task_silent();
+      return core::input::TaskSilent{container_id, body.epoch(), body.attempt(),
+                                     body.silent_millis(), body.cpu_share()};
+    }
     case v1::ExecutorMessage::kRanksPlanned:
       return core::input::RanksPlanned{
           container_id, message.ranks_planned().epoch(), message.ranks_planned().attempt(),

@@ -35,20 +35,20 @@ TEST_F(VerbTest, LogsKnowTheirTimes) {
   EXPECT_THAT(err_, HasSubstr("--since=5m"));
 }
 
-TEST_F(VerbTest, TheFirstErrorIsPrintedWithItsPlace) {
+TEST_F(VerbTest, TheFirstErrorOfATaskIsPrintedWithItsPlace) {
   const storage::JobFolder folder = WriteJob(local_.path(), "job-a", FailedJob().events());
   const std::string log = folder.task_logs({"worker", 0}) + "/attempt-1/stderr.log";
   logs::AppendTimed(log, "before\n", 1'700'000'000'000);
-  EXPECT_EQ(Run({"logs", "--first-error"}), kVerbNotPossible);
+  EXPECT_EQ(Run({"logs", "worker:0", "--first-error"}), kVerbNotPossible);
   EXPECT_THAT(err_, HasSubstr("no error in these logs of job job-a"));
   logs::AppendTimed(log, "Traceback (most recent call last):\n  f\nValueError: x\nafter\n",
                     1'700'000'001'000);
-  EXPECT_EQ(Run({"logs", "--first-error"}), kVerbDone);
-  EXPECT_THAT(out_, AllOf(HasSubstr("worker:0, attempt 1, stderr, line 2, at 2023-11-1"),
+  EXPECT_EQ(Run({"logs", "worker:0", "--first-error"}), kVerbDone);
+  EXPECT_THAT(out_, AllOf(StartsWith("worker:0, attempt 1, stderr, line 2, at 2023-11-1"),
                           HasSubstr("  | before\n  > Traceback (most recent call last):\n  >   f\n"
                                     "  > ValueError: x\n"),
                           Not(HasSubstr("after"))));
-  const Json json = RunJson({"logs", "--first-error"});
+  const Json json = RunJson({"logs", "worker:0", "--first-error"});
   EXPECT_EQ(json["task"], "worker:0");
   EXPECT_EQ(json["time_millis"], 1'700'000'001'000);
   EXPECT_EQ(json["before"], Json({"before"}));
@@ -57,6 +57,43 @@ TEST_F(VerbTest, TheFirstErrorIsPrintedWithItsPlace) {
     EXPECT_EQ(Run({"logs", "--first-error", option}), kVerbBadUsage) << option;
     EXPECT_THAT(err_, HasSubstr("has no effect with --first-error")) << option;
   }
+}
+
+TEST_F(VerbTest, TheFirstErrorOfAFailedJobBeginsWithTheVerdict) {
+  SampleEvents job = RunningJob();
+  core::TaskExit crash{core::TaskExit::Cause::kSignaled, 0, 11, "", {}, SampleEvents::kStart};
+  const core::TaskId guilty{"worker", 1};
+  const std::string sentence = "worker:1 was killed by signal 11 (SIGSEGV)";
+  job.Add(core::JobEnded{
+      core::Verdict{core::Outcome::kFailed, core::Reason::kTaskFailed, sentence, guilty, crash}});
+  const storage::JobFolder folder = WriteJob(local_.path(), "job-a", job.events());
+  EXPECT_EQ(Run({"logs", "--first-error"}), kVerbDone);
+  EXPECT_EQ(out_, sentence + ", and printed nothing\n");
+  logs::AppendTimed(folder.task_logs({"worker", 0}) + "/attempt-1/stderr.log",
+                    "ConnectionError: peer\n", SampleEvents::kStart);
+  EXPECT_EQ(Run({"logs", "--first-error"}), kVerbDone);
+  EXPECT_THAT(out_,
+              AllOf(StartsWith(sentence + ", and printed nothing\n"
+                                          "What others printed after that:\n"
+                                          "worker:0, attempt 1, stderr, line 1, at 2023-11-1"),
+                    HasSubstr("  > ConnectionError: peer\n")));
+  const Json json = RunJson({"logs", "--first-error"});
+  EXPECT_EQ(json["sentence"], sentence);
+  EXPECT_EQ(json["guilty"], "worker:1");
+  EXPECT_FALSE(json.contains("lines"));
+  EXPECT_EQ(json["after"]["task"], "worker:0");
+}
+
+TEST_F(VerbTest, AMentionOfAnErrorComesWithTheLastLines) {
+  const storage::JobFolder folder = WriteJob(local_.path(), "job-a", FailedJob().events());
+  EXPECT_EQ(Run({"logs", "--first-error"}), kVerbDone);
+  EXPECT_THAT(out_, StartsWith("worker:1 exited with code 3., and printed no error; its last lines:"
+                               "\n  | Traceback (most recent call last):\n"));
+  logs::AppendTimed(folder.task_logs({"worker", 1}) + "/attempt-1/stderr.log", "train error: 0.3\n",
+                    SampleEvents::kStart);
+  EXPECT_EQ(Run({"logs", "--first-error"}), kVerbDone);
+  EXPECT_THAT(out_, AllOf(HasSubstr("  > train error: 0.3\nLast lines of worker:1:\n"
+                                    "  | Traceback (most recent call last):\n")));
 }
 
 TEST_F(VerbTest, HelpAndBadUsage) {

@@ -39,6 +39,38 @@ TEST(StallReportTest, OneRankThatAnswers) {
             "train.py:40 in load_batch");
 }
 
+TEST(StallReportTest, RanksThatWaitForEachOther) {
+  StallReport report(
+      {Waiting("allreduce.metric", 60, {1}, {0}), Waiting("allgather.metric", 60, {0}, {1})});
+  EXPECT_FALSE(report.IsDeadlock()) << "they may do something else before they submit more";
+  const std::string place = "hv.py:12 in <module>, and waits in tony.collective's ";
+  const std::string stack = "MainThread: hv.py:12 in <module>, tony.collective's ";
+  report.OnAnswer(0, place + "allgather()\n" + stack + "allgather()");
+  report.OnAnswer(1, place + "allreduce()\n" + stack + "allreduce()");
+  EXPECT_TRUE(report.IsDeadlock());
+  EXPECT_EQ(report.Summary(),
+            "rank 1 in allreduce.metric, rank 0 in allgather.metric, both at hv.py:12");
+  report.OnAnswer(1, place + "allreduce()\n" + stack + "allreduce()\nreader: load.py:3 in read");
+  EXPECT_FALSE(report.IsDeadlock()) << "the other thread may submit it";
+  report.OnAnswer(1, "hv.py:9 in load\nMainThread: hv.py:9 in load");
+  EXPECT_FALSE(report.IsDeadlock());
+  EXPECT_EQ(
+      report.Summary(),
+      "rank 1 in allreduce.metric, rank 0 in allgather.metric; rank 0 at hv.py:12 in <module>, "
+      "and waits in tony.collective's allgather(); rank 1 at hv.py:9 in load");
+}
+
+TEST(StallReportTest, ASummaryIsShort) {
+  std::vector<Arrivals::Waiting> waiting;
+  for (int i = 0; i < 300; ++i)
+    waiting.push_back(Waiting("w" + std::to_string(i), 60, {0, 2}, {1}));
+  StallReport report(std::move(waiting));
+  EXPECT_EQ(report.Summary(), "ranks 0, 2 in w0; rank 1 does not say where it is");
+  report.OnAnswer(1, "train.py:40 in load_batch");
+  EXPECT_EQ(report.Summary(), "ranks 0, 2 in w0; rank 1 at train.py:40 in load_batch");
+  EXPECT_FALSE(report.IsDeadlock()) << "rank 1 waits for nobody";
+}
+
 /// While ranks were asked: the sentence that ends all is about a tensor that still waits.
 TEST(StallReportTest, WhatDoesNotWaitAnyMoreIsNotReported) {
   StallReport report(

@@ -222,6 +222,53 @@ TEST_F(WatchTest, RankZeroIsAskedAsTheOthers) {
   EXPECT_THAT(report, HasSubstr(" s for rank 0, which stands at eval.py:7 in evaluate\n"));
 }
 
+TEST_F(WatchTest, RanksThatWaitForEachOtherEndAfterTheReport) {
+  ::testing::internal::CaptureStderr();
+  EnginesInThreads(2, [](Engine& engine, int rank) {
+    std::vector<float> vector(5);
+    Promise done;
+    const std::string name = rank == 0 ? "a" : "b";
+    ASSERT_TRUE(
+        engine.AllReduce(Floats(name, 5), vector.data(), vector.data(), done.Callback()).ok());
+    if (rank == 0) engine.watch().SetPatience({.report = milliseconds(50)});
+    // The first report may be about one tensor only, when the other rank was late.
+    for (bool over = false; !over;) {
+      const int64_t question = engine.watch().questions()->Wait(After(milliseconds(10)));
+      if (question > 0) {
+        engine.watch().Answer(question,
+                              "a.py:1 in <module>, and waits in tony.collective's allreduce()\n"
+                              "MainThread: a.py:1 in <module>, tony.collective's allreduce()");
+      }
+      over = question == Questions::kClosed || engine.watch().Count().failed > 0;
+    }
+    const Status ended = done.Get();
+    EXPECT_EQ(ended.code(), rank == 0 ? Code::kInvalidArgument : Code::kAborted);
+    EXPECT_THAT(ended.message(), HasSubstr("ranks wait for each other in different operations"));
+    EXPECT_THAT(ended.message(), HasSubstr("both at a.py:1"));
+  });
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("tony.collective: tensors wait"));
+}
+
+TEST_F(WatchTest, AStallIsInTheFileUntilItEnds) {
+  ::testing::internal::CaptureStderr();
+  EnginesInThreads(2, [this](Engine& engine, int rank) {
+    if (rank == 0) {
+      ASSERT_TRUE(engine.watch().WriteCounters(Path(0)).ok());
+      engine.watch().SetPatience({.report = milliseconds(50)});
+    } else {
+      ASSERT_TRUE(Eventually([this] {
+        return Text(0).find("stalled rank 0 in w; rank 1 does not say where it is\n") !=
+               std::string::npos;
+      }));
+    }
+    EXPECT_TRUE(AllReduce(engine, "w", 5).ok());
+    // Both ranks look, since a rank that goes on to the next operation alone stalls again.
+    EXPECT_TRUE(Eventually([this] { return Text(0).find("stalled") == std::string::npos; }));
+    MeetAgain(engine);
+  });
+  ::testing::internal::GetCapturedStderr();
+}
+
 TEST_F(WatchTest, NobodyWaitsForEver) {
   ::testing::internal::CaptureStderr();
   EnginesInThreads(2, [](Engine& engine, int rank) {

@@ -217,6 +217,7 @@ struct InputRenderer {
     return "port taken " + event.container_id;
   }
   std::string operator()(const input::LogLoss& event) { return "log loss " + event.container_id; }
+  std::string operator()(const input::TaskSilent& event) { return "silent " + event.container_id; }
   std::string operator()(const input::RanksPlanned& event) {
     return absl::StrCat("plan of ", event.container_id, " epoch=", event.epoch);
   }

@@ -217,6 +217,9 @@ bool JobScenario::RunExecutorCommand(const ScenarioCommand& command) {
       RendezvousWait wait{command.words.back(), {}};
       if (!missing.empty()) wait.missing = absl::StrSplit(missing, ',');
       Apply(input::RendezvousWait{id, epoch, attempt, std::move(wait)});
+    } else if (command.name == "silent") {
+      Apply(input::TaskSilent{id, epoch, attempt, command.Number("millis", 0),
+                              command.Number("percent", 0) / 100.0});
     } else if (command.name == "port-taken") {
       Apply(input::PortTaken{id, epoch, 10000 + 100 * epoch + number, command.Option("holder")});
     } else {

@@ -42,7 +42,8 @@ namespace tony::core {
 ///   heartbeat WHO… [processes=N]
 ///   silence WHO…                     no more heartbeats from it, as others send meanwhile
 ///   port-taken WHO holder="HOLDER"
-///   plan WHO [ranks=N] [trouble="WHY"]   the driver says who has which rank; N are too few
+///   silent WHO… [millis=N] [percent=N]   no output for so long, and its use of a core; 0: some
+///   again plan WHO [ranks=N] [trouble="WHY"]   the driver says who has which rank; N are too few
 ///   round WHO number=R members=NAME,NAME…   the driver of an elastic job says who takes part
 ///   rendezvous WHO "SENTENCE" [missing=TASK,TASK…]   the driver says for whom processes wait
 ///   advance 5s | 200ms               the deadlines on the way are looked at

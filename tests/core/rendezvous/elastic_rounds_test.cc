@@ -193,8 +193,18 @@ TEST_F(ElasticRoundsTest, TheStateSurvivesTheFirst) {
   EXPECT_EQ(Done(), "round 1: b1 c1 d1*");
 }
 
+TEST_F(ElasticRoundsTest, NobodyComesToInit) {
+  Members({"a1", "b1"});
+  Done();
+  Members({"a1", "c1"});
+  EXPECT_EQ(Done(), "");
+  Members({"c1"});
+  EXPECT_EQ(Done(), "No process came to hvd.init()");
+}
+
 TEST_F(ElasticRoundsTest, NobodySurvives) {
   Members({"a1", "b1"});
+  rounds_.OnCame();
   Done();
   Members({"c1", "d1"});
   EXPECT_THAT(Done(), HasSubstr("No process of the last round is left"));

@@ -93,6 +93,17 @@ TEST(OutputTailTest, ATracebackIsWholeThoughItIsLonger) {
   EXPECT_EQ(lines.back(), "bye");
 }
 
+TEST(OutputTailTest, TheStacksOfAKilledPythonComeWithTheLinesBeforeThem) {
+  OutputTail tail(2);
+  std::string stacks = "Fatal Python error: Aborted\n\nThread 0x1 (most recent call first):\n";
+  for (int i = 0; i < 20; ++i) stacks += "  File \"train.py\", line 1 in step\n";
+  Add(tail, 1, "epoch 1\nterminate called\n  what():  Connection closed by peer\n" + stacks);
+  const std::vector<std::string> lines = tail.Lines();
+  ASSERT_EQ(lines.size(), 25u);
+  EXPECT_EQ(lines[0], "terminate called");
+  EXPECT_EQ(lines[2], "Fatal Python error: Aborted");
+}
+
 TEST(OutputTailTest, ATracebackIsWholeInWhateverPiecesItComes) {
   const std::string text = "epoch 1\n" + Traceback(20);
   OutputTail pieces(2);

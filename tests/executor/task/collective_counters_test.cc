@@ -40,6 +40,18 @@ TEST_F(CollectiveCountersTest, SumsOfAllRanks) {
   EXPECT_EQ(Read(), sums);
 }
 
+TEST_F(CollectiveCountersTest, AStallOfOneRank) {
+  Write("17.0", "tensors 12\nstalled rank 1 in a, rank 0 in b\n");
+  Write("18.0", "tensors 1\n");
+  EXPECT_EQ(ReadCollectiveStall(folder_.path()), "rank 1 in a, rank 0 in b");
+  EXPECT_EQ(Read()->tensors, 13);
+  Write("17.0", "stalled " + std::string(3000, 'x'));
+  EXPECT_EQ(ReadCollectiveStall(folder_.path()).size(), kMostStallBytes);
+  Write("17.0", "tensors 13\n");
+  EXPECT_EQ(ReadCollectiveStall(folder_.path()), "");
+  EXPECT_EQ(ReadCollectiveStall(""), "");
+}
+
 TEST_F(CollectiveCountersTest, NobodyHasCounted) {
   EXPECT_EQ(Read(), std::nullopt);
   EXPECT_EQ(ReadCollectiveCounters(folder_ / "missing"), std::nullopt);

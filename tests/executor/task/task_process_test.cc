@@ -174,6 +174,20 @@ TEST_F(TaskProcessTest, SaysWhatToDoWhenAnAddressIsInUse) {
   EXPECT_THAT(exit.message, HasSubstr("port-release"));
 }
 
+TEST_F(TaskProcessTest, ComparesThePortInUseWithTheReservedOnes) {
+  TaskProcess::Command command = Bash(
+      "echo '2026 RuntimeError: failed to bind to [::]:18999 (errno: 98 - Address already in "
+      "use).' >&2; exit 1");
+  command.reserved_ports = {27741, 27742};
+  EXPECT_EQ(RunToEnd(command).message,
+            "port 18999 is not the one that tony reserved for the task (27741, 27742); another "
+            "process has it");
+  command.reserved_ports = {18999};
+  EXPECT_EQ(RunToEnd(command).message,
+            "the task's reserved port was in use: its server sets neither SO_REUSEADDR nor "
+            "SO_REUSEPORT: set tony.<type>.port-release=true");
+}
+
 TEST_F(TaskProcessTest, ASpawnThatFailsIsAnEndWithoutAStart) {
   TaskProcess::Command command = Bash("exit 0");
   command.working_folder = "/no/such/folder";

@@ -109,12 +109,24 @@ TEST_F(JobBuilderTest, FillsInTheDefaults) {
   expected.types = {
       {.name = "worker", .instances = 1, .resources = {2048, 1, 0}, .command = "true"}};
   expected.am_resources = {2048, 1, 0};
+  expected.execution_env = {{"PYTHONFAULTHANDLER", "1"}};
   expected.timeouts.registration = milliseconds(900'000);
   EXPECT_EQ(result.job, expected);
   EXPECT_EQ(result.local, (LocalSettings{.dir = folder_.path() + "/home/.tony",
                                          .ledger = "/var/lib/tony/ledger",
                                          .gpu_program = "nvidia-smi"}));
   EXPECT_EQ(result.packaging, Packaging());
+}
+
+TEST_F(JobBuilderTest, TheFaultHandlerOfPythonIsOnUnlessTheJobSaysSo) {
+  const auto environment = [this](const std::string& key, const std::string& value) {
+    return Build({{"tony.worker.instances", "1"}, {"tony.worker.command", "true"}, {key, value}})
+        .job.execution_env;
+  };
+  EXPECT_THAT(environment("tony.task.python-faulthandler", "false"), IsEmpty());
+  EXPECT_THAT(environment("tony.containers.envs", "PYTHONFAULTHANDLER=0"), IsEmpty());
+  EXPECT_THAT(environment("tony.execution.envs", "PYTHONFAULTHANDLER="),
+              ElementsAre(Pair("PYTHONFAULTHANDLER", "")));
 }
 
 TEST_F(JobBuilderTest, CarriesEverySettingOfTheApplication) {
@@ -150,7 +162,7 @@ TEST_F(JobBuilderTest, CarriesEverySettingOfTheApplication) {
                                     {"tony.application.checkpoint-dir", "hdfs://x/ckpt"},
                                     {"tony.application.fail-on-worker-failure-enabled", "false"}});
   const core::JobDescription& job = result.job;
-  EXPECT_THAT(job.execution_env, ElementsAre(Pair("A", "1")));
+  EXPECT_THAT(job.execution_env, ElementsAre(Pair("A", "1"), Pair("PYTHONFAULTHANDLER", "1")));
   EXPECT_THAT(job.container_env, ElementsAre(Pair("B", "2")));
   EXPECT_THAT(job.types[0].env, ElementsAre(Pair("C", "3")));
   EXPECT_TRUE(job.types[0].port_release);

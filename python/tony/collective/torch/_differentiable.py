@@ -7,8 +7,9 @@ from .. import _process
 from .._collectives import Collectives
 from .._process_sets import global_process_set, set_id
 from .._reduce_ops import Average, Sum, choose
+from .._surface import surface
 from ..compression import Compression
-from ._tensors import Tensors
+from ._tensors import Tensors, check_tensors
 
 plain = Collectives(Tensors)
 
@@ -96,8 +97,10 @@ def _follows(process_set, *tensors):
     return torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
 
 
+@surface
 def allreduce(tensor, average=None, name=None, compression=Compression.none, op=None, prescale_factor=1.0,
               postscale_factor=1.0, process_set=global_process_set):  # pylint: disable=missing-function-docstring
+    check_tensors("allreduce", (tensor,))
     if not _follows(process_set, tensor):
         return plain.allreduce(tensor, average, name, compression, op, prescale_factor, postscale_factor, process_set)
     sent, context = compression.compress(tensor)
@@ -105,10 +108,11 @@ def allreduce(tensor, average=None, name=None, compression=Compression.none, op=
     return compression.decompress(_AllReduce.apply(name, arguments, sent), context)
 
 
+@surface
 def grouped_allreduce(tensors, average=None, name=None, compression=Compression.none, op=None, prescale_factor=1.0,
                       postscale_factor=1.0,
                       process_set=global_process_set):  # pylint: disable=missing-function-docstring
-    tensors = list(tensors)
+    tensors = check_tensors("grouped_allreduce", list(tensors))
     if not _follows(process_set, *tensors):
         return plain.grouped_allreduce(tensors, average, name, compression, op, prescale_factor, postscale_factor,
                                        process_set)
@@ -118,21 +122,27 @@ def grouped_allreduce(tensors, average=None, name=None, compression=Compression.
     return [compression.decompress(result, context) for result, context in zip(results, contexts)]
 
 
+@surface
 def allgather(tensor, name=None, process_set=global_process_set):  # pylint: disable=missing-function-docstring
+    check_tensors("allgather", (tensor,))
     if not _follows(process_set, tensor):
         return plain.allgather(tensor, name, process_set)
     return _AllGather.apply(tensor, name, process_set)
 
 
+@surface
 def broadcast(tensor, root_rank, name=None,
               process_set=global_process_set):  # pylint: disable=missing-function-docstring
+    check_tensors("broadcast", (tensor,))
     if not _follows(process_set, tensor):
         return plain.broadcast(tensor, root_rank, name, process_set)
     return _Broadcast.apply(tensor, root_rank, name, process_set)
 
 
+@surface
 def reducescatter(tensor, name=None, compression=Compression.none, op=Average, process_set=global_process_set,
                   prescale_factor=1.0, postscale_factor=1.0):  # pylint: disable=missing-function-docstring
+    check_tensors("reducescatter", (tensor,))
     if not _follows(process_set, tensor):
         return plain.reducescatter(tensor, name, compression, op, process_set, prescale_factor, postscale_factor)
     sent, context = compression.compress(tensor)
@@ -140,8 +150,10 @@ def reducescatter(tensor, name=None, compression=Compression.none, op=Average, p
     return compression.decompress(result, context)
 
 
+@surface
 def alltoall(tensor, splits=None, name=None,
              process_set=global_process_set):  # pylint: disable=missing-function-docstring
+    check_tensors("alltoall", (tensor,))
     if not _follows(process_set, tensor):
         return plain.alltoall(tensor, splits, name, process_set)
     made, received = _AllToAll.apply(tensor, splits, name, process_set)

@@ -5,8 +5,10 @@ import torch
 from .._collectives import Collectives
 from .._process_sets import global_process_set, set_id
 from .._reduce_ops import Average, Sum, choose
+from .._surface import surface
 from ..compression import Compression
 from ._differentiable import grouped_allreduce, plain
+from ._tensors import check_tensors
 
 
 class _GroupedAllGather(torch.autograd.Function):
@@ -41,20 +43,22 @@ def _follows(tensors):
     return torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
 
 
+@surface
 def grouped_allgather(tensors, name=None,
                       process_set=global_process_set):  # pylint: disable=missing-function-docstring
     set_id(process_set)
-    tensors = list(tensors)
+    tensors = check_tensors("grouped_allgather", list(tensors))
     if not _follows(tensors):
         return plain.grouped_allgather(tensors, name, process_set)
     return list(_GroupedAllGather.apply(name, process_set, *tensors))
 
 
+@surface
 def grouped_reducescatter(tensors, name=None, compression=Compression.none, op=Average,
                           process_set=global_process_set, prescale_factor=1.0,
                           postscale_factor=1.0):  # pylint: disable=missing-function-docstring
     set_id(process_set)
-    tensors = list(tensors)
+    tensors = check_tensors("grouped_reducescatter", list(tensors))
     if not _follows(tensors):
         return plain.grouped_reducescatter(tensors, name, compression, op, process_set, prescale_factor,
                                            postscale_factor)

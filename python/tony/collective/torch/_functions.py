@@ -9,9 +9,11 @@ import torch
 from .. import _buffers, _process
 from .._objects import broadcast_object
 from .._process_sets import global_process_set, set_id
+from .._surface import surface
 from ._differentiable import plain
 
 
+@surface
 def broadcast_parameters(params, root_rank, process_set=global_process_set):
     """Gives all ranks the parameters of rank ``root_rank``, in place.
 
@@ -117,6 +119,7 @@ def _with_types(loaded, sent):
     return loaded
 
 
+@surface
 def broadcast_optimizer_state(optimizer, root_rank, model=None,  # pylint: disable=unused-argument
                               process_set=global_process_set):
     """Gives all ranks the state and the options (learning rate, …) of rank ``root_rank``'s optimizer.

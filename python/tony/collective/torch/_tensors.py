@@ -10,6 +10,16 @@ from . import _cuda
 _TYPE_CODES = {getattr(torch, name): code for name, code in _library.TYPES.items() if hasattr(torch, name)}
 
 
+def check_tensors(operation, tensors):
+    """``tensors``. TypeError: one of them is none."""
+    for tensor in tensors:
+        # What is not a torch.Tensor but behaves as one is taken.
+        if not isinstance(tensor, torch.Tensor) and not hasattr(tensor, "detach"):
+            kind = type(tensor).__name__
+            raise TypeError(f"{operation} takes a torch.Tensor, got {'an' if kind[0] in 'aeiou' else 'a'} {kind}")
+    return tensors
+
+
 class Tensors:
     """CPU tensors are reduced in place, and so are those of NVIDIA's GPUs if NCCL is there. Tensors of other devices go
     through the host's memory."""
@@ -20,6 +30,7 @@ class Tensors:
 
     @staticmethod
     def host(value):  # pylint: disable=missing-function-docstring
+        check_tensors("the operation", (value,))
         if value.layout != torch.strided:
             raise ValueError("a sparse tensor cannot be exchanged: use its to_dense(), or DistributedOptimizer's "
                              "sparse_as_dense")

@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "client/cli/python_program.h"
 #include "common/command_line.h"
 #include "common/status_macros.h"
@@ -129,6 +130,11 @@ absl::StatusOr<std::optional<std::string>> ComposeCommand(const CommandLine& lin
       return absl::InvalidArgumentError(
           "--task_params has no effect without --executes; give the command with --executes");
     }
+    if (line.Has("python_binary_path")) {
+      return absl::InvalidArgumentError(
+          "--python_binary_path goes in front of --executes, which is not given; give the command "
+          "with --executes, or name the interpreter in the job file's command");
+    }
     return std::optional<std::string>();
   }
   std::string interpreter = line.Value("python_binary_path");
@@ -201,7 +207,27 @@ absl::StatusOr<jobfile::Override> ParseOverride(const std::string& option,
   return jobfile::Override{text.substr(0, equals), text.substr(equals + 1), option};
 }
 
+/// Recognizes what follows `java` in TonY's own command lines, `-cp … com.linkedin.tony.cli.CLASS
+/// …`. InvalidArgument – it is one; the message says what to type instead.
+absl::Status CheckNotForJava(const std::vector<std::string>& arguments) {
+  const auto java_class = std::find_if(
+      arguments.begin(), arguments.end(),
+      [](const std::string& argument) { return absl::StartsWith(argument, "com.linkedin.tony."); });
+  if (java_class == arguments.end()) return absl::OkStatus();
+  std::string command = "tony-submit";
+  for (auto rest = std::next(java_class); rest != arguments.end(); ++rest) {
+    const bool plain =
+        !rest->empty() && rest->find_first_of(" \t\n'\"\\$`;&|<>()*?~#") == std::string::npos;
+    absl::StrAppend(
+        &command, " ",
+        plain ? *rest : absl::StrCat("'", absl::StrReplaceAll(*rest, {{"'", "'\\''"}}), "'"));
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("this is a command line of Java; leave out -cp and the class: ", command));
+}
+
 absl::StatusOr<SubmitOptions> ParseSubmitOptions(const std::vector<std::string>& arguments) {
+  TONY_RETURN_IF_ERROR(CheckNotForJava(arguments));
   TONY_ASSIGN_OR_RETURN(const CommandLine line, SplitCommandLine(SubmitTable(), arguments));
   SubmitOptions options;
   options.help = line.Has("help");

@@ -89,6 +89,7 @@ absl::Status Configuration::Add(const std::string& file) {
   std::map<std::string, Entry> entries;
   for (const auto* properties : {&xml.properties, &xml.repeated}) {
     for (const jobfile::XmlProperty& property : *properties) {
+      if (!property.has_value) continue;
       entries[property.name] = {
           .value = property.value, .file = file, .line = property.line, .final = property.final};
     }

@@ -44,6 +44,12 @@ std::string ResolveValue(const std::string& key, const std::string& value,
   }
 }
 
+/// Whether TonY's default for the key is no value. A placeholder such as /path/to/keystore.jks is
+/// none, either.
+bool IsDefaultEmpty(const Key& key) {
+  return key.default_value.empty() || IsPlaceholder(key.default_value);
+}
+
 class Loader {
  public:
   explicit Loader(const Sources& sources) : sources_(sources) {
@@ -61,6 +67,10 @@ class Loader {
     // `file.repeated` is left out: each repetition is a problem already.
     for (const XmlProperty& property : file.properties) {
       if (layer == Layer::kMachineFile && !property.final) continue;
+      if (!property.has_value) {
+        CheckMissingValue(name, property);
+        continue;
+      }
       Set(property.name, folder, {property.value, {layer, name, property.line}, property.final});
     }
   }
@@ -73,6 +83,16 @@ class Loader {
   LoadResult Finish() { return std::move(result_); }
 
  private:
+  /// Sites often begin with a copy of TonY's tony-default.xml, in which keys without a default have
+  /// no <value>. Hadoop ignores such properties. For any other key the value was probably
+  /// forgotten.
+  void CheckMissingValue(const std::string& file, const XmlProperty& property) {
+    const std::optional<KeyMatch> match = FindKey(property.name);
+    if (match && IsDefaultEmpty(*match->key)) return;
+    result_.problems.push_back({file, property.line, property.name, "has no <value>",
+                                "add a <value>, or remove the property"});
+  }
+
   void Set(const std::string& key, const std::string& folder, Setting setting) {
     setting.value = ResolveValue(key, setting.value, folder, sources_.home_folder);
     if (auto problem = result_.configuration.Set(key, std::move(setting))) {

@@ -35,6 +35,10 @@ constexpr const char* kKnownRoles[] = {"chief",    "worker",     "evaluator",
 // modification; tony can ask for them, or the scheme does not need them.
 constexpr const char* kFetched[] = {"hdfs", "webhdfs", "http", "https"};
 
+// The keys of TonY's portal, its history server and their logins.
+constexpr const char* kSiteServices[] = {"tony.portal.", "tony.history.", "tony.keytab.",
+                                         "tony.http.",   "tony.https.",   "tony.secret."};
+
 std::optional<std::string> MisspeltRole(const std::string& type) {
   std::string letters = type;
   std::sort(letters.begin(), letters.end());
@@ -110,8 +114,17 @@ class KeyChecker {
 
   void CheckRefused(const Entry& entry, const Key& key, const std::string& why) {
     if (ChangesNothing(key, entry.Value())) return;
-    Complain(entry.settings.back(), entry.key, why,
-             key.default_value.empty()
+    const Setting& last = entry.settings.back();
+    // A site file has keys for TonY's other programs, too, which no job can do anything about.
+    const bool of_site = last.origin.layer <= Layer::kSiteFile;
+    if (of_site &&
+        std::any_of(std::begin(kSiteServices), std::end(kSiteServices),
+                    [&](const char* prefix) { return absl::StartsWith(entry.key, prefix); })) {
+      result_.notes.push_back({last.origin.file, last.origin.line, entry.key, why, ""});
+      return;
+    }
+    Complain(last, entry.key, why,
+             key.default_value.empty() || IsPlaceholder(key.default_value)
                  ? "remove it"
                  : absl::StrCat("remove it or set it to ", key.default_value));
   }

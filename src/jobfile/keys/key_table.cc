@@ -3,6 +3,7 @@
 #include "jobfile/keys/key_table.h"
 
 #include <algorithm>
+#include <limits>
 #include <set>
 
 #include "absl/strings/ascii.h"
@@ -125,10 +126,55 @@ std::vector<std::string> ReservedTypeNames() {
 
 bool IsReservedWord(const std::string& word) { return TableIndex().reserved.contains(word); }
 
+bool IsPlaceholder(const std::string& default_value) {
+  return absl::StartsWith(default_value, "/path/to/");
+}
+
 bool IsTaskTypeName(const std::string& word) { return IsName(word) && !IsReservedWord(word); }
 
+namespace {
+
+/// The least number of letters in which two forms of a word agree.
+constexpr size_t kLeastStem = 4;
+
+/// Whether two words are forms of one: equal, or alike in all but their ends ("retries", "retry").
+bool AreForms(const std::string& left, const std::string& right) {
+  const size_t shorter = std::min(left.size(), right.size());
+  const auto [end, other] = std::mismatch(left.begin(), left.begin() + shorter, right.begin());
+  const auto common = static_cast<size_t>(end - left.begin());
+  return left == right || (common >= kLeastStem && common + 1 >= shorter);
+}
+
+/// The candidate with the fewest words besides those of `name`, all of which it must have in some
+/// form; nullopt: there is none. Finds what people remember by its words, not by its letters.
+std::optional<std::string> NearestByWords(const std::string& name,
+                                          const std::vector<std::string>& candidates) {
+  const Words wanted = absl::StrSplit(name, absl::ByAnyChar(".-"));
+  std::optional<std::string> nearest;
+  size_t fewest = std::numeric_limits<size_t>::max();
+  for (const std::string& candidate : candidates) {
+    const Words words = absl::StrSplit(candidate, absl::ByAnyChar(".-"));
+    const bool has_all = std::all_of(wanted.begin(), wanted.end(), [&](const std::string& word) {
+      return std::any_of(words.begin(), words.end(),
+                         [&](const std::string& other) { return AreForms(word, other); });
+    });
+    if (!has_all || words.size() >= fewest) continue;
+    fewest = words.size();
+    nearest = candidate;
+  }
+  return nearest;
+}
+
+}  // namespace
+
 std::optional<std::string> NearestKey(const std::string& name,
-                                      const std::vector<std::string>& task_types) {
+                                      const std::vector<std::string>& declared_types) {
+  // A file whose only key is a misspelt tony.worker.instance declares no type.
+  std::vector<std::string> task_types = declared_types;
+  const Words words = absl::StrSplit(name, '.');
+  if (words.size() == 3 && words[0] == "tony" && IsTaskTypeName(words[1])) {
+    task_types.push_back(words[1]);
+  }
   std::vector<std::string> candidates;
   for (const Row& row : TableIndex().rows) {
     if (!HasPlaceholder(row.key->name)) candidates.push_back(row.key->name);
@@ -139,7 +185,11 @@ std::optional<std::string> NearestKey(const std::string& name,
       candidates.push_back(absl::StrCat("tony.", type, ".", row.words[2]));
     }
   }
-  return NearestName(name, candidates);
+  const std::optional<std::string> nearest = NearestName(name, candidates);
+  const std::optional<std::string> by_words = NearestByWords(name, candidates);
+  // A slip of one letter is the likelier explanation; else words tell more than letters.
+  const bool is_slip = nearest && EditDistance(name, *nearest) <= 1;
+  return by_words && !is_slip ? by_words : nearest;
 }
 
 std::optional<std::string> NearestOwner(const std::string& task_type, const std::string& name,

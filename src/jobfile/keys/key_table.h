@@ -29,12 +29,17 @@ std::vector<std::string> ReservedTypeNames();
 /// have that name.
 bool IsReservedWord(const std::string& word);
 
+/// Whether TonY's default for a key only shows what a value could look like: /path/to/keystore.jks.
+bool IsPlaceholder(const std::string& default_value);
+
 /// Whether a task type may be called `word`: it has letters, digits, `_` and `-` only, and is not
 /// reserved.
 bool IsTaskTypeName(const std::string& word);
 
 /// The known key nearest to `name`, among the keys without angle brackets and the per-type keys of
-/// `task_types`. Nothing: none is near.
+/// `task_types` and of the type that `name` itself would belong to: the one that a slip of the
+/// finger explains, else the one with the same words (`retry-count` for `retries`), else the one
+/// that is nearest by its letters. Nothing: none is near.
 std::optional<std::string> NearestKey(const std::string& name,
                                       const std::vector<std::string>& task_types);
 

@@ -32,7 +32,8 @@ KeyGroup ApplicationKeys() {
       {.name = "tony.application.framework",
        .type = ValueType::kChoice,
        .default_value = "tensorflow",
-       .choices = {"tensorflow", "pytorch", "standalone", "horovod", "mxnet"},
+       .choices = {"tensorflow", "pytorch", "standalone", "horovod"},
+       .refused_choices = {"mxnet"},
        .meaning =
            "The framework, which decides which environment variables tasks receive. `pytorch` "
            "needs the type `worker`, `standalone` exactly one task, `horovod` the type `worker` or "

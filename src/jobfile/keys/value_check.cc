@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -18,6 +19,9 @@
 
 namespace tony::jobfile {
 namespace {
+
+/// The least number of letters of a choice that stand for the whole one.
+constexpr size_t kLeastPart = 4;
 
 std::string Quoted(const std::string& text) { return absl::StrCat("'", text, "'"); }
 
@@ -68,10 +72,19 @@ std::optional<Complaint> CheckMemory(const Key& key, const std::string& value) {
 }
 
 std::optional<Complaint> CheckChoice(const Key& key, const std::string& value) {
-  for (const std::string& choice : key.choices) {
-    if (absl::EqualsIgnoreCase(choice, value)) return std::nullopt;
+  for (const auto* const choices : {&key.choices, &key.refused_choices}) {
+    for (const std::string& choice : *choices) {
+      if (absl::EqualsIgnoreCase(choice, value)) return std::nullopt;
+    }
   }
-  const auto nearest = NearestName(value, key.choices);
+  auto nearest = NearestName(value, key.choices);
+  // "torch" is too far from "pytorch" to be a slip of the finger, but it is what people say.
+  for (const std::string& choice : key.choices) {
+    if (!nearest && value.size() >= kLeastPart &&
+        absl::StrContains(choice, absl::AsciiStrToLower(value))) {
+      nearest = choice;
+    }
+  }
   return Complaint{absl::StrCat(Quoted(value), " is not one of ", absl::StrJoin(key.choices, ", ")),
                    nearest ? absl::StrCat("did you mean ", *nearest, "?") : "write one of these"};
 }

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "jobfile/values/values.h"
 #include "jobfile/xml/files.h"
+#include "jobfile/xml/tag_mismatch.h"
 #include "jobfile/xml/xml_text.h"
 
 namespace tony::jobfile {
@@ -43,7 +44,10 @@ class Reader {
     // unknown entity without an error.
     tinyxml2::XMLDocument document(false, tinyxml2::PRESERVE_WHITESPACE);
     if (document.Parse(text.data(), text.size()) != tinyxml2::XML_SUCCESS) {
-      Unreadable(document.ErrorLineNum(), Malformation(document), "correct the XML");
+      const std::optional<TagMismatch> tags = FindTagMismatch(text);
+      Unreadable(tags ? tags->line : document.ErrorLineNum(),
+                 tags ? "malformed XML: " + tags->sentence : Malformation(document),
+                 "correct the XML");
       return std::move(file_);
     }
     const tinyxml2::XMLElement* const root = document.RootElement();
@@ -202,20 +206,20 @@ class Reader {
     const auto value = parts.find("value");
     const std::string key = name == parts.end() ? "" : name->second;
     if (key.empty()) return Complain(line, "", "a <property> without a <name>", kShape);
-    if (value == parts.end()) {
-      return Complain(line, key, "has no <value>", "add a <value>, or remove the property");
-    }
     const auto final = parts.find("final");
     const bool is_final = final != parts.end() && ParseBoolean(final->second).value_or(false);
+    // Whether a key may lack its value is a question of the key.
+    const bool has_value = value != parts.end();
+    const XmlProperty property{key, has_value ? value->second : "", line, is_final, has_value};
     // Hadoop takes the last value of a repeated key. In a job file the repetition is more likely a
     // mistake, so it is a problem; hadoop::Configuration uses `repeated` and follows Hadoop.
     const auto [first, added] = first_lines_.try_emplace(key, line);
     if (!added) {
-      file_.repeated.push_back({key, value->second, line, is_final});
+      file_.repeated.push_back(property);
       return Complain(line, key, absl::StrCat("is set twice, first in line ", first->second),
                       "remove one of the two");
     }
-    file_.properties.push_back({key, value->second, line, is_final});
+    file_.properties.push_back(property);
   }
 
   const std::string display_name_;

@@ -76,8 +76,8 @@ TEST(SubmitOptions, ComposesTheCommand) {
               ::testing::Contains("tony.containers.command=/usr/bin/python3 a.py"));
   EXPECT_THAT(Pairs(Parse({"--executes=a.py", "--python_binary_path=python3"})),
               ::testing::Contains("tony.containers.command=python3 a.py"));
-  EXPECT_THAT(Pairs(Parse({"--python_binary_path=python3", "--conf", "a=b"})),
-              ElementsAre("a=b", "tony.application.python-binary-path=python3"));
+  EXPECT_THAT(ErrorOf({"--python_binary_path=python3", "--conf", "a=b"}),
+              ::testing::HasSubstr("goes in front of --executes, which is not given"));
 }
 
 TEST(SubmitOptions, KeepsQuotesDollarsAndSpacesAsTheyAre) {
@@ -132,6 +132,13 @@ TEST(SubmitOptions, NamesTheNearestOption) {
   EXPECT_THAT(ErrorOf({"--exectues", "x"}), HasSubstr("'--exectues'; did you mean '--executes'"));
   EXPECT_THAT(ErrorOf({"job.xml", "--dry-rum"}), HasSubstr("did you mean '--dry-run'"));
   EXPECT_THAT(ErrorOf({"--bananas"}), HasSubstr("--help lists all options"));
+}
+
+TEST(SubmitOptions, SaysWhatBecomesOfAJavaCommandLine) {
+  EXPECT_EQ(ErrorOf({"-cp", "`hadoop classpath`:tony.jar", "com.linkedin.tony.cli.ClusterSubmitter",
+                     "-executes", "python train.py", "--src_dir=src"}),
+            "this is a command line of Java; leave out -cp and the class: tony-submit -executes "
+            "'python train.py' --src_dir=src");
 }
 
 TEST(SubmitOptions, RefusesBadUsage) {

@@ -116,6 +116,17 @@ TEST_F(ConfigurationTest, FinalPropertiesOfTheMachineHoldWhateverSiteFileThereIs
   EXPECT_FALSE(result.configuration.IsSet("tony.local.gpus")) << "it is not final";
 }
 
+TEST_F(ConfigurationTest, OnlyAKeyWhoseDefaultIsEmptyMayLackItsValue) {
+  // As in TonY's own tony-default.xml, with which many site files began.
+  folder_.Write("site.xml",
+                "<configuration><property>\n<name>tony.application.src-dir</name></property>"
+                "<property>\n<name>tony.https.keystore.path</name></property>"
+                "<property>\n<name>tony.am.memory</name></property></configuration>");
+  sources_.site_file = "site.xml";
+  EXPECT_EQ(RenderProblems(LoadConfiguration(sources_).problems),
+            "site.xml:4: tony.am.memory: has no <value>; add a <value>, or remove the property\n");
+}
+
 TEST_F(ConfigurationTest, AMissingSiteFileIsNoProblemAMissingJobFileIs) {
   sources_.site_file = "no-site.xml";
   sources_.job_file = "no-job.xml";

@@ -101,6 +101,10 @@ TEST(KeyTableTest, FirstWordsOfOtherKeysAreNoTaskTypes) {
 TEST(KeyTableTest, NearestKeyKnowsTheTaskTypes) {
   EXPECT_EQ(NearestKey("tony.worker.instnaces", {"worker"}), "tony.worker.instances");
   EXPECT_EQ(NearestKey("tony.aplication.name", {}), "tony.application.name");
+  EXPECT_EQ(NearestKey("tony.am.retries", {}), "tony.am.retry-count") << "words before letters";
+  EXPECT_EQ(NearestKey("tony.worker.instance", {}), "tony.worker.instances");
+  EXPECT_EQ(NearestKey("tony.worker.instanses", {"worker"}), "tony.worker.instances");
+  EXPECT_EQ(NearestKey("tony.worker.colour", {"worker"}), std::nullopt);
   EXPECT_EQ(NearestKey("tony.task.heartbeat-interval", {}), "tony.task.heartbeat-interval-ms");
   EXPECT_EQ(NearestKey("yarn.nodemanager.something", {"worker"}), std::nullopt);
 }

@@ -57,7 +57,10 @@ TEST(XmlReaderTest, KeepsTextAroundCommentsAndInCData) {
 TEST(XmlReaderTest, ReportsMalformedXmlWithItsLine) {
   const XmlFile file = ParseXml("<configuration>\n<property>\n<name>a</property>\n", "job.xml");
   EXPECT_FALSE(file.readable);
-  EXPECT_THAT(RenderProblems(file.problems), StartsWith("job.xml:3: malformed XML"));
+  EXPECT_THAT(
+      RenderProblems(file.problems),
+      StartsWith("job.xml:3: malformed XML: </property> stands inside <name>, opened in line "
+                 "3; correct the XML"));
 }
 
 TEST(XmlReaderTest, RefusesFilesThatAreNoConfiguration) {
@@ -95,8 +98,18 @@ TEST(XmlReaderTest, ReportsEveryMissingPart) {
                              "<property><name> </name><value>1</value></property>\n"
                              "</configuration>"),
               testing::AllOf(HasSubstr("job.xml:2: a <property> without a <name>"),
-                             HasSubstr("job.xml:3: b: has no <value>"),
                              HasSubstr("job.xml:4: a <property> without a <name>")));
+}
+
+TEST(XmlReaderTest, APropertyMayLackItsValue) {
+  const XmlFile file = ParseXml(
+      "<configuration><property><name>a</name></property>"
+      "<property><name>b</name><value/></property></configuration>",
+      "job.xml");
+  EXPECT_EQ(RenderProblems(file.problems), "");
+  ASSERT_EQ(file.properties.size(), 2u);
+  EXPECT_FALSE(file.properties[0].has_value);
+  EXPECT_TRUE(file.properties[1].has_value);
 }
 
 TEST(XmlReaderTest, RefusesWhatTheFormatDoesNotHave) {
@@ -122,8 +135,7 @@ TEST(XmlReaderTest, RefusesWhatTheFormatDoesNotHave) {
 
 TEST(XmlReaderTest, ReportsAllProblemsOfAFileAtOnce) {
   const XmlFile file =
-      ParseXml("<configuration><a/><property/><property><name>k</name></property></configuration>",
-               "job.xml");
+      ParseXml("<configuration><a/><property/><property x=''/></configuration>", "job.xml");
   EXPECT_EQ(file.problems.size(), 3u);
   EXPECT_TRUE(file.readable);
 }

@@ -19,9 +19,9 @@ namespace tony::client {
 namespace {
 
 std::vector<Verb> AllVerbs() {
-  return {RunVerb(),  ListVerb(),     StatusVerb(), LogsVerb(), OpenVerb(),
-          KillVerb(), WaitVerb(),     AttachVerb(), RmVerb(),   RerunVerb(),
-          DiffVerb(), ValidateVerb(), TopVerb()};
+  return {RunVerb(),  ListVerb(),     StatusVerb(), LogsVerb(),  OpenVerb(),
+          KillVerb(), WaitVerb(),     AttachVerb(), RmVerb(),    RerunVerb(),
+          DiffVerb(), ValidateVerb(), TopVerb(),    DoctorVerb()};
 }
 
 OptionTable TableOf(const Verb& verb) {

@@ -74,6 +74,7 @@ Verb KillVerb();
 Verb OpenVerb();
 Verb ValidateVerb();
 Verb TopVerb();
+Verb DoctorVerb();
 Verb WaitVerb();
 Verb AttachVerb();
 Verb RmVerb();

@@ -55,6 +55,8 @@ std::vector<ElasticMember> ElasticRanks::Members() const {
 
 void ElasticRanks::OnDriverAttached() {
   last_members_.reset();
+  // A replayed journal has told these notes again, which the last ApplicationMaster has recorded.
+  held_notes_.clear();
   run_.members_changed = true;
 }
 
@@ -102,6 +104,9 @@ void ElasticRanks::InviteOthers() {
 }
 
 void ElasticRanks::Lose(Task& task, const Verdict& failure) {
+  // Only an end of the program itself may be the same in all processes.
+  const TaskExit::Cause cause = task.exit->cause;
+  if (cause != TaskExit::Cause::kExited && cause != TaskExit::Cause::kSignaled) RecordHeldNotes();
   last_loss_ = failure;
   if (!first_loss_) first_loss_ = failure;
   parts_.record.ChangeTask(task, TaskState::kFailed, task.exit->Describe());

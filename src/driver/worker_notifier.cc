@@ -34,7 +34,7 @@ std::string Name(const WorkerAddress::Endpoint& endpoint) {
 
 }  // namespace
 
-// The sort is stable: among equals the worker's order decides.
+// The partition is stable, so the addresses of each kind stay in the worker's order.
 std::vector<WorkerAddress::Endpoint> EndpointsToTry(const WorkerAddress& worker,
                                                     WorkerMachine machine) {
   std::vector<WorkerAddress::Endpoint> endpoints = worker.endpoints;
@@ -48,7 +48,7 @@ std::vector<WorkerAddress::Endpoint> EndpointsToTry(const WorkerAddress& worker,
 /// One request at one address.
 class WorkerNotifier::Attempt {
  public:
-  /// OK – the worker has heard. Called once; may destroy the attempt.
+  /// OK – the worker has acknowledged the request. Called once; may destroy the attempt.
   using OnOver = std::function<void(const absl::Status&)>;
 
   Attempt(EventLoop& loop, const WorkerAddress::Endpoint& endpoint, const std::string& secret,
@@ -88,6 +88,7 @@ class WorkerNotifier::Attempt {
   void End(const absl::Status& status) {
     over_ = true;
     socket_.reset();
+    // The callback may destroy this attempt and on_over_ with it, so a copy is called.
     const OnOver on_over = on_over_;
     on_over(status);
   }
@@ -100,7 +101,7 @@ class WorkerNotifier::Attempt {
   bool over_ = false;
 };
 
-/// One notification, until the worker has heard it or it has failed.
+/// One notification, until the worker has acknowledged it or it has failed.
 class WorkerNotifier::Notification {
  public:
   /// May destroy the notification.
@@ -125,6 +126,7 @@ class WorkerNotifier::Notification {
     next_.reset();
     if (!request_.ok()) return End(request_.status());
     if (attempts_.size() == endpoints_.size()) {
+      // Attempts that are still open come back here through OnAnswer().
       if (failures_.size() == endpoints_.size()) EndWithFailures();
       return;
     }
@@ -141,7 +143,7 @@ class WorkerNotifier::Notification {
     if (status.ok()) return End(status);
     // The message of a refused connection already names the address.
     const std::string where = absl::StrCat(endpoint.address, ":", endpoint.port, ": ");
-    LogDebug("an address of a process does not take the notification",
+    LogDebug("a worker's address has not acknowledged the notification",
              {{"peer", Name(endpoint)}, {"why", status.message()}});
     failures_.push_back(
         absl::StrCat(Name(endpoint), ": ", absl::StripPrefix(status.message(), where)));
@@ -149,7 +151,7 @@ class WorkerNotifier::Notification {
   }
 
   // At the time-out, addresses that are still silent are listed with those that have failed, so
-  // that the message tells what happened at each.
+  // that the message says what happened at each.
   void OnTimeOver() {
     for (size_t i = 0; i < attempts_.size(); ++i) {
       if (!attempts_[i]->over()) failures_.push_back(Name(endpoints_[i]) + ": no answer");
@@ -176,6 +178,7 @@ class WorkerNotifier::Notification {
   }
 
   void End(const absl::Status& status) {
+    // The callback destroys this notification and on_over_ with it, so a copy is called.
     const OnOver on_over = on_over_;
     on_over(status);
   }
@@ -187,7 +190,7 @@ class WorkerNotifier::Notification {
   const absl::StatusOr<std::string> request_;
   const OnOver on_over_;
   std::unique_ptr<EventLoop::Handle> whole_time_;
-  std::unique_ptr<EventLoop::Handle> next_;  ///< when the next address is tried; null: it is not
+  std::unique_ptr<EventLoop::Handle> next_;  ///< timer of the next attempt; null: none is to come
   std::vector<std::unique_ptr<Attempt>> attempts_;  ///< in the order of endpoints_
   std::vector<std::string> failures_;               ///< one for each ended attempt
 };
@@ -204,8 +207,8 @@ void WorkerNotifier::Notify(const WorkerAddress& worker, WorkerMachine machine, 
       loop_, limits_, EndpointsToTry(worker, machine), worker.secret,
       HostsUpdatedRequest(worker.secret, timestamp, change),
       [this, place, on_done = std::move(on_done)](const absl::Status& status) {
-        // The notification is destroyed here, with its sockets, and `on_done` may destroy the
-        // notifier; so both callbacks are copied first.
+        // erase() destroys the notification, its sockets and this lambda's `on_done`, and the
+        // caller's callback may destroy the notifier. So the callback is copied and called last.
         const OnDone done = on_done;
         notifications_.erase(place);
         done(status);

@@ -19,8 +19,9 @@ enum class WorkerMachine { kThis, kAnother };
 
 /// Returns the endpoints in the order in which to try them. Loopback addresses ("127.…", and "0.…",
 /// which the kernel takes for them) come first for a worker of this machine. For a worker of
-/// another machine they would reach a stranger on this one, so they are left out, unless there are
-/// no others: the machines of a cluster may share their addresses.
+/// another machine they are left out, because they would reach some process of this machine. They
+/// are kept if the worker has no other address: the hosts of a cluster may all be names of one
+/// machine, and loopback then does reach the worker.
 std::vector<WorkerAddress::Endpoint> EndpointsToTry(const WorkerAddress& worker,
                                                     WorkerMachine machine);
 
@@ -44,10 +45,11 @@ class WorkerNotifier {
     std::chrono::milliseconds in_all{5'000};  ///< limit for a whole notification
   };
 
-  /// OK – the worker has heard. A worker that is about to begin again drops the notification, so
-  /// repeat it with the same timestamp until the worker asks for its place. DeadlineExceeded –
-  /// nobody has answered in time; Unavailable – each address has failed. Both messages say what
-  /// happened at each address. The worker may have heard all the same.
+  /// OK – the worker has acknowledged the notification. A worker that is about to meet the ranks of
+  /// a new round forgets all notifications, so repeat this one with the same timestamp until the
+  /// worker asks for its place in the next round. DeadlineExceeded – no address has answered in
+  /// time; Unavailable – each address has failed. Both messages say what happened at each address.
+  /// In both cases the worker may still have received the notification.
   using OnDone = std::function<void(const absl::Status&)>;
 
   /// `loop` must outlive this.

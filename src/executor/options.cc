@@ -26,7 +26,7 @@ absl::StatusOr<os::ContainmentWay> ParseContainment(const std::string& name) {
   return absl::InvalidArgumentError("not a way of containment that is known");
 }
 
-/// The number of bytes of a number of MiB; the largest is the largest that fits into int64_t.
+/// Converts MiB to bytes. The upper limit keeps the number of bytes within int64_t.
 absl::StatusOr<int64_t> ParseMegabytes(const std::string& text) {
   constexpr int64_t kMostMegabytes = int64_t{1} << 40;
   TONY_ASSIGN_OR_RETURN(const int64_t megabytes,
@@ -48,7 +48,7 @@ OptionTable TableOf(Options& options) {
        .store = StoreText(options.master_address)},
       {.name = "address-file",
        .value = "FILE",
-       .meaning = "where the next ApplicationMaster's address will stand, if this one is lost",
+       .meaning = "will contain the next ApplicationMaster's address, if this one is lost",
        .store = StoreText(options.address_file)},
       {.name = "address-command",
        .value = "COMMAND",
@@ -80,14 +80,14 @@ OptionTable TableOf(Options& options) {
        .store = StoreNumber(options.open_files, "a number of open files")},
       {.name = "silence-note-ms",
        .value = "NUMBER",
-       .meaning = "the time in milliseconds without output that is reported; 0: never",
+       .meaning = "report it when the program writes nothing for this many milliseconds; 0: never",
        .store = StoreMilliseconds(options.silence_note, 0)},
       {.name = "log-level",
        .value = "LEVEL",
        .meaning = "the lowest level that is logged",
        .store = StoreParsed(options.log_level, &ParseLogLevel)},
       {.name = "collective-package",
-       .meaning = "the program finds tony.collective by PYTHONPATH",
+       .meaning = "add the folder of tony.collective to the program's PYTHONPATH",
        .store = StoreFlag(options.collective_package)},
   };
 }

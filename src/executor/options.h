@@ -15,7 +15,7 @@ namespace tony::executor {
 
 struct Options {
   std::string container_id;
-  std::string master_address;  ///< "host:port"
+  std::string master_address;  ///< the ApplicationMaster's "host:port"
   // Sources for the address of the next ApplicationMaster, in case this one is lost; both may be
   // empty.
   std::string address_file;
@@ -30,9 +30,10 @@ struct Options {
   os::ContainmentOptions containment;  ///< how the program is contained, and its memory limit
   uint64_t open_files = 0;             ///< soft limit of the program; 0: the limit of this process
   LogLevel log_level = LogLevel::kInfo;
-  /// After how long without output of the program the ApplicationMaster is told; 0: never.
+  /// How long the program may write nothing before that is reported to the ApplicationMaster; 0:
+  /// for ever.
   std::chrono::milliseconds silence_note{0};
-  bool collective_package = false;  ///< the program finds tony.collective by PYTHONPATH
+  bool collective_package = false;  ///< adds the folder of tony.collective to PYTHONPATH
 };
 
 /// `arguments` begins with the program's name; `environment` is "NAME=value". InvalidArgument – a

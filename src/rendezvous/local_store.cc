@@ -7,7 +7,7 @@
 namespace tony::rendezvous {
 
 void LocalStore::Begin(const std::vector<core::Slot>& plan) {
-  (void)Change(core::BeginRound{plan});  // cannot fail
+  (void)Change(core::BeginRound{plan});  // only putting a value can fail
 }
 
 core::Blob LocalStore::Get(const std::string& scope, const std::string& key) {

@@ -22,9 +22,9 @@ class LocalStore : public KeyValueStore {
  public:
   using OnChange = std::function<void(const core::StoreOperation&)>;
 
-  /// Somebody, here or at a replica, waits without end (core::Patience::kNoEnd) for a value that is
-  /// not there: a worker of an elastic job waits for its place in the next round. May be called
-  /// again for the same wait. May call the store.
+  /// Called when a client, here or at a replica, begins to wait without end
+  /// (core::Patience::kNoEnd) for a value that is not there: a worker of an elastic job waits so
+  /// for its place in the next round. May be called again for the same wait. May call the store.
   using OnAsked = std::function<void(const std::string& scope, const std::string& key)>;
 
   LocalStore(EventLoop& loop, core::StoreLimits limits, OnAsked on_asked = nullptr)
@@ -50,7 +50,7 @@ class LocalStore : public KeyValueStore {
   /// store is destroyed. It must not call the store.
   [[nodiscard]] std::unique_ptr<EventLoop::Handle> Watch(OnChange on_change);
 
-  /// Called by a replica's feed: somebody waits at the replica.
+  /// Called by a replica's feed when a client of the replica begins to wait without end.
   void TellAsked(const std::string& scope, const std::string& key);
 
   const core::RendezvousStore& content() const { return store_; }

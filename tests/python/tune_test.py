@@ -129,7 +129,7 @@ class HostsTest(unittest.TestCase):
             "TONY_COLLECTIVE_KEY"] * 2)
         self.assertIn("written to", tuned[0][1])
         self.assertEqual([output.strip() for _, output in summed], ["2000.0"] * 2)
-        self.assertRegex(table, r"^# Of 2 hosts, by .*\nwhole_bytes \d+\npiece_bytes \d+\nstreams [124]\n$")
+        self.assertRegex(table, r"^# Measured on 2 hosts by .*\nwhole_bytes \d+\npiece_bytes \d+\nstreams [124]\n$")
 
     def test_nothing_is_left_of_hosts_however_their_program_ends(self):
         reason = network_hosts.refusal()

@@ -1,7 +1,9 @@
-"""Pickled Python objects among ranks, as bytes. The package cloudpickle, if installed, handles what pickle cannot.
+"""broadcast_object() and allgather_object(): Python objects are pickled and sent as bytes. The package cloudpickle, if
+it is installed, pickles what pickle cannot.
 
-Whoever can make a rank unpickle chosen bytes runs code in it. So if the job has a key, each pickle carries an HMAC
-under that key, which is checked first. Without a key all ranks share memory.
+Unpickling bytes runs code that these bytes choose. So if the job has a key, each pickle carries an HMAC under that key,
+which is checked before the pickle is read. Ranks without a key need no HMAC: they are on one host and exchange data
+through memory that only processes of their own user can reach.
 """
 
 import ctypes
@@ -36,7 +38,7 @@ class _Bytes:
 
 
 class _Memory:
-    """What Collectives needs from this type; see _arrays.py."""
+    """The functions that Collectives calls for a _Bytes; class Arrays in _arrays.py describes each."""
 
     @staticmethod
     def host(value):  # pylint: disable=missing-function-docstring
@@ -71,7 +73,8 @@ _memory = Collectives(_Memory)
 
 
 def _pickled(obj):
-    """(length for all ranks, bytes, None). If ``obj`` cannot be pickled, the last is the error."""
+    """Returns (length, bytes, None): the pickle of ``obj`` and the length for the header. If ``obj`` cannot be pickled:
+    (~length, the reason as bytes, the error)."""
     try:
         content = pickle.dumps(obj, pickle.HIGHEST_PROTOCOL)
         return len(content), content, None
@@ -84,7 +87,7 @@ def _pickled(obj):
         return len(content), content, None
     except ImportError:
         if isinstance(failed, (pickle.PicklingError, AttributeError, TypeError)):
-            remedy = " (functions and classes that no module has can be pickled where cloudpickle is installed)"
+            remedy = " (functions and classes outside of modules can be pickled if cloudpickle is installed)"
     except Exception as error:  # pylint: disable=broad-except
         failed = error
     reason = f"rank {_process.rank()} cannot pickle its object: {type(failed).__name__}: {failed}"
@@ -98,7 +101,8 @@ def _head(name, rank, length, content):
 
 
 def _digest(name, rank, length, content):
-    """The HMAC of a rank's message under a name. Without a key it covers nothing, because all ranks share memory."""
+    """The HMAC of the bytes that a rank sends in the operation ``name``. It also covers rank, length and name, so that
+    nobody can pass off one message as another. Without a key: zeros, because all ranks are on one host."""
     key = _process.current.object_key
     if not key:
         return bytes(_HEAD.size - 8)
@@ -118,8 +122,11 @@ def _unpickled(content):
 
 
 def _check(head, name, rank, content, failed):
-    """HorovodInternalError: the message is not from rank ``rank``. InvalidArgumentError: that rank could not pickle its
-    object, and ``content`` says why. ``failed``: this rank's own error."""
+    """Checks what rank ``rank`` has sent. ``failed``: this rank's own error in pickling, as the cause of an exception.
+
+    HorovodInternalError: ``head`` or ``content`` is not what that rank has sent. InvalidArgumentError: that rank could
+    not pickle its object, and ``content`` says why.
+    """
     length, digest = head
     if not hmac.compare_digest(digest, _digest(name, rank, length, content)):
         raise HorovodInternalError(
@@ -148,6 +155,8 @@ def broadcast_object(obj, root_rank=0, name=None, process_set=global_process_set
     name = full_name("object", name, set_id(process_set))
     is_root = _process.rank() == root_rank
     length, content, failed = _pickled(obj) if is_root else (0, b"", None)
+    # All ranks need the length before they can receive the bytes. The check comes after both operations: a rank that
+    # failed between them would leave the others waiting in the second.
     own_head = _Bytes(_head(name, root_rank, length, content) if is_root else _HEAD.size)
     head = _HEAD.unpack(_memory.broadcast_(own_head, root_rank, name + ".size", process_set))
     received = _memory.broadcast_(_Bytes(content if is_root else max(head[0], ~head[0])), root_rank, name, process_set)
@@ -159,7 +168,7 @@ def broadcast_object(obj, root_rank=0, name=None, process_set=global_process_set
 def allgather_object(obj, name=None, process_set=global_process_set):
     """Gives all ranks the objects of all ranks, by pickling them.
 
-    Returns: a list, by rank. Errors: as for broadcast_object().
+    Returns: a list in the order of the ranks. Errors: as for broadcast_object().
     """
     name = full_name("object", name, set_id(process_set))
     length, content, failed = _pickled(obj)

@@ -9,35 +9,36 @@ from .exceptions import NotInitializedError
 
 
 class _Rank:
-    """Python's state of this process's rank."""
+    """The part of this process's state as a rank that Python keeps; the library keeps the rest."""
 
     def __init__(self):
-        self.place = None  # of an initialized rank
-        self.starts = 0
-        self.object_key = b""  # for the HMACs of pickles, in this start; empty: the job has no key
+        self.place = None  # the _meeting.Place, from init() to shutdown()
+        self.starts = 0  # how often this process has begun to meet the others
+        self.object_key = b""  # for the HMACs of pickles until shutdown(); empty: the job has no key
         self.lock = threading.Lock()
         self.on_start = []  # called without arguments when the numbering of operations begins again
-        self.outliving = weakref.WeakSet()  # these outlive init()
+        self.outliving = weakref.WeakSet()  # objects such as optimizers, which a program uses over several init()
 
 
 current = _Rank()
 
 
 def on_start(function):
-    """Registers a function that is called when the ranks have met, and when they have joined: operations are numbered
-    from 0 again."""
+    """Registers a function that is called when the ranks have met in init(), and after join(). In both cases operations
+    without a name are numbered from 0 again."""
     current.on_start.append(function)
     return function
 
 
 def begins_anew(each):
-    """Registers ``each`` as long as it lives. Its begin_anew() is called when the ranks have met, but not when they
-    have joined. Between two meetings, operations in progress were lost, and new ranks do not know of them."""
+    """Registers the object ``each`` as long as it lives. Its begin_anew() is called when the ranks have met in init(),
+    and drops unfinished work: operations in progress were lost with the earlier ranks, and new ranks do not know of
+    them. It is not called after join(), which loses nothing."""
     current.outliving.add(each)
 
 
 def begin_life():
-    """Called when the ranks have met."""
+    """Called when the ranks have met in init(): prepares the registered objects and functions for a new beginning."""
     for each in list(current.outliving):
         each.begin_anew()
     begin_again()
@@ -63,7 +64,7 @@ def shutdown():
         if current.place is None:
             return
         current.place = None
-        # A forked child is no rank and has nothing to leave.
+        # In a forked child the library refuses this, rightly: the child is no rank and has nothing to leave.
         library().shutdown()
 
 

@@ -34,8 +34,8 @@ class ProcessSet:
         """This process's number within the set, from 0, as used for allgather's results. None: the set is not
         registered.
 
-        ``root_rank`` of an operation is still a number of ``hvd.rank()``. ValueError: this rank does not belong to the
-        set.
+        An operation's ``root_rank`` is not such a number, but a rank of the job as hvd.rank() returns it. ValueError:
+        this rank does not belong to the set.
         """
         if self.process_set_id is None:
             return None
@@ -68,13 +68,13 @@ class _GlobalProcessSet(ProcessSet):
 #: All ranks.
 global_process_set = _GlobalProcessSet()
 
-# The registered sets: lists of ProcessSets with the same ranks, by their number.
+# The registered ProcessSets by the library's number. Sets with the same ranks have the same number.
 _registered = {0: [global_process_set]}
 
 
 def set_id(process_set):
-    """The library's number of a set that has this rank. ValueError: it is no set, is not registered, or does not have
-    this rank. NotInitializedError."""
+    """The library's number of a set to which this rank belongs. ValueError: it is no set, is not registered, or this
+    rank does not belong to it. NotInitializedError: before ``init()``."""
     if process_set is global_process_set:
         return 0
     _check_included(check_registered(process_set))
@@ -82,10 +82,11 @@ def set_id(process_set):
 
 
 def check_registered(process_set):
-    """Returns ``process_set``. ValueError: it is no process set, or not registered. NotInitializedError."""
+    """Returns ``process_set``. ValueError: it is no process set, or not registered. NotInitializedError: before
+    ``init()``."""
     if not isinstance(process_set, ProcessSet):
         raise ValueError(f"process_set is {process_set!r}: it is hvd.global_process_set or a hvd.ProcessSet")
-    _process.rank()
+    _process.rank()  # for its NotInitializedError, here and below
     if process_set.process_set_id not in _registered:
         raise ValueError(f"the process set of ranks {process_set.ranks} is not registered: give it to hvd.init() or "
                          "hvd.add_process_set()")
@@ -106,8 +107,8 @@ def add_process_set(process_set):
 
     Returns: the ProcessSet. Sets with the same ranks have the same number.
 
-    HorovodInternalError: the ranks do not agree on the set's members; a rank does not exist or occurs twice, or the set
-    is empty; there is no memory for the set. ValueError: it is no list of ranks.
+    HorovodInternalError: the ranks do not agree on the set's members; a member does not exist or occurs twice, or the
+    set is empty; there is no memory for the set. ValueError: it is no list of ranks.
     """
     if not isinstance(process_set, ProcessSet):
         process_set = ProcessSet(process_set)
@@ -129,7 +130,7 @@ def remove_process_set(process_set):
 
     Returns: True; False for the set of all ranks, which stays.
 
-    HorovodInternalError: the ranks name different sets; a rank is gone. ValueError: it is not registered.
+    HorovodInternalError: the ranks name different sets, or a rank is lost. ValueError: it is not registered.
     """
     if not isinstance(process_set, ProcessSet) or process_set.process_set_id is None:
         raise ValueError(f"{process_set} is not registered")
@@ -157,7 +158,7 @@ def process_set_by_id(process_set_id):
 
 
 def get_process_set_ids_and_ranks():
-    """Lists of ranks, by the numbers of all registered sets."""
+    """A dictionary of all registered sets: the list of a set's ranks by the set's number."""
     _process.rank()
     return {number: list(sets[0].ranks) for number, sets in sorted(_registered.items())}
 
@@ -169,7 +170,8 @@ def number_of_process_sets():
 
 
 def checked(process_sets):
-    """The argument of init() as a list of ProcessSets. ValueError: it is invalid."""
+    """The argument ``process_sets`` of init() as a list of ProcessSets. ValueError: it is invalid."""
+    # With "dynamic", Horovod allows sets to be added after init(). Here they always may be.
     if process_sets is None or isinstance(process_sets, str) and process_sets.lower() == "dynamic":
         return []
     return [each if isinstance(each, ProcessSet) else ProcessSet(each) for each in process_sets]

@@ -27,8 +27,8 @@ class Submission {
     /// The job is this client's: Ctrl-C stops it, and it ends when this client goes away. Otherwise
     /// Ctrl-C only ends the following.
     bool owner = true;
-    /// For an owner: called at the first SIGHUP, after which nobody sees this client any more, and
-    /// the job goes on. Null: SIGHUP stops the job.
+    /// For an owner: called at the first SIGHUP, when the terminal has been closed. This client
+    /// then goes on following, and the job goes on. Null: SIGHUP stops the job, as Ctrl-C does.
     std::function<void()> on_hangup = nullptr;
   };
 
@@ -41,8 +41,8 @@ class Submission {
   /// Without a verdict: the status from the source; Cancelled – the user left before the end, and
   /// the message says what becomes of the job.
   absl::StatusOr<core::Verdict> FollowToEnd();
-  /// To be called from the loop when this process cannot receive anything more of the job; `why`
-  /// says the reason. Events recorded by then still count.
+  /// To be called from the loop when this process can no longer receive anything from the job, for
+  /// the reason `why`. FollowToEnd() then reads what the job has recorded so far, and returns.
   void GiveUp(const absl::Status& why);
 
  private:
@@ -73,19 +73,19 @@ class Submission {
   std::optional<core::Verdict> verdict_;
   std::optional<core::Verdict> backends_verdict_;  ///< the backend's verdict of a job that is over
   absl::Status why_;                               ///< why there is no verdict
-  absl::Status stream_status_;
+  absl::Status stream_status_;  ///< how the last stream ended; its message is added to `why_`
   int64_t last_sequence_ = 0;
   int interrupts_ = 0;
-  bool hung_up_ = false;  ///< SIGHUP has come, and the job goes on
-  bool over_ = false;
+  bool hung_up_ = false;     ///< SIGHUP has come, and the job goes on
+  bool over_ = false;        ///< no ApplicationMaster will send anything any more
   std::string stop_reason_;  ///< reason of a stop that no ApplicationMaster has noted yet; empty:
                              ///< none
-  bool unheard_ = false;     ///< the user was told that the stop could not be sent
-  bool being_stopped_ = false;  ///< the job is stopping, for whatever reason: nobody has to be told
-                                ///< any more
+  bool unheard_ = false;     ///< a notice has said that the stop could not be sent; it comes once
+  bool being_stopped_ = false;  ///< the job is stopping, whoever asked for it: no stop has to be
+                                ///< sent any more
   int streams_ = 0;             ///< number of streams opened so far
-  bool stopping_ = false;       ///< client_ was told to stop, and has not answered yet
-  int stops_ = 0;  ///< number of stops sent so far; answers to earlier ones mean nothing
+  bool stopping_ = false;       ///< a stop was sent to client_, which has not answered yet
+  int stops_ = 0;  ///< number of stops sent so far; only the answer to the last one counts
   std::unique_ptr<EventLoop::Handle> next_stop_;
   std::unique_ptr<EventLoop::Handle> redraw_;
   std::unique_ptr<EventLoop::Handle> answer_deadline_;

@@ -36,6 +36,8 @@ Result<void*> Buffers::Allocate(size_t bytes, std::shared_ptr<Arena> arena) {
 }
 
 Status Buffers::Free(void* data) {
+  // A forked child's program also frees the buffers that it knows from its parent. They stay the
+  // parent's, and a thread that held mutex_ at the time of fork() does not exist in the child.
   if (data == nullptr || forked()) return {};
   std::shared_ptr<Arena> arena;
   {

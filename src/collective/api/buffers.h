@@ -31,11 +31,11 @@ class Buffers {
   Status Free(void* data);
 
  private:
-  /// Whether this process is a child of the one that allocated. Its memory is a copy of the
-  /// parent's, but for shared memory.
+  /// Whether this process is a forked child of the one that has allocated. The two share the
+  /// arena's memory; the child has a copy of all other memory.
   bool forked() const;
 
-  std::atomic<pid_t> owner_ = 0;  ///< the process that has allocated; 0: none
+  std::atomic<pid_t> owner_ = 0;  ///< the process that has allocated; 0: no process has yet
   std::mutex mutex_;
   std::unordered_map<void*, std::shared_ptr<Arena>> buffers_;  ///< by address; null: from malloc()
 };

@@ -7,7 +7,7 @@ namespace tony::core {
 namespace {
 
 constexpr int64_t kMiB = 1 << 20;
-constexpr int64_t kStreams = 2;
+constexpr int64_t kStreams = 2;  // stdout and stderr
 
 }  // namespace
 

@@ -9,15 +9,18 @@ namespace tony::core {
 
 /// Sizes in bytes.
 struct LogShare {
-  int64_t segment = 0;  ///< size of one file; at most a quarter of `total`, to keep start and end
-  int64_t total = 0;    ///< size of all files of the stream
+  /// Size of one file. At most a quarter of `total`, so that the first and the last files remain
+  /// when files between them are dropped.
+  int64_t segment = 0;
+  int64_t total = 0;  ///< size of all files of the stream
 
   bool operator==(const LogShare&) const = default;
 };
 
 /// The smaller of LogPolicy::stream_mb and an even share of LogPolicy::job_mb among all tasks,
-/// their possible attempts (retry_count and the first) and two streams; at least 1 MiB. Even shares
-/// need no supervisor over the job, on whatever hosts its tasks run.
+/// their possible attempts (the first and retry_count more) and two streams; at least 1 MiB. The
+/// shares are fixed before the job starts, so its hosts need not agree on how much each has
+/// written.
 LogShare ShareOfOneStream(const JobDescription& job);
 
 }  // namespace tony::core

@@ -1,4 +1,4 @@
-// Recognizes lines that need no shell, as make does. Every doubt is decided for bash: the short cut
+// Recognizes lines that need no shell, as make does. In doubt the line goes to bash: the short cut
 // must never change what a line means.
 #include "executor/task/command_request.h"
 
@@ -21,6 +21,7 @@
 namespace tony::executor {
 namespace {
 
+// Characters that bash passes on unchanged, and the blank, at which it splits words.
 bool IsPlain(char c) { return absl::ascii_isalnum(c) || absl::StrContains(" _-./,:+@%=", c); }
 
 // All words that bash itself interprets: `compgen -b` and `compgen -k` of bash 5.2.
@@ -52,7 +53,8 @@ bool IsExecutableFile(const std::string& path) {
          ::access(path.c_str(), X_OK) == 0;
 }
 
-// Finds the file that bash would execute for `word`. Nothing if there is none.
+// Finds the file that bash would execute for `word`. Nothing if there is none, or if only bash can
+// tell.
 std::optional<std::string> FindProgram(const std::string& word,
                                        const std::vector<std::string>& environment,
                                        const std::string& working_folder) {
@@ -91,7 +93,8 @@ os::SpawnRequest RequestFor(const std::string& line, const std::vector<std::stri
   const os::SpawnRequest by_bash{.arguments = {"/bin/bash", "-c", line}};
   if (!std::all_of(line.begin(), line.end(), IsPlain)) return by_bash;
   const std::vector<std::string> words = absl::StrSplit(line, ' ', absl::SkipEmpty());
-  // NAME=VALUE sets a variable, and %1 is a job; both need bash.
+  // As a first word, NAME=VALUE sets a variable and %1 names a background process of the shell;
+  // both need bash.
   if (words.empty() || words[0].find_first_of("=%") != std::string::npos || IsOfBash(words[0])) {
     return by_bash;
   }

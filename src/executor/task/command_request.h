@@ -12,10 +12,10 @@ namespace tony::executor {
 /// ("NAME=value"). Only its arguments, program and fallback are filled in.
 ///
 /// The request executes bash, unless bash would only replace itself by one program. That is so for
-/// a line of plain words whose first word is not a builtin and stands for a binary or a script with
-/// "#!" in PATH. Such a file is executed directly with the words of the line, since starting bash
-/// costs as much as the rest of a task's start. If the file turns out not to be executable, bash is
-/// the fallback, with its messages and exit codes.
+/// a line of plain words whose first word is neither a builtin nor a keyword of bash, and names a
+/// binary or a script with "#!", by its path or in PATH. Such a file is executed directly with the
+/// words of the line, since starting bash costs as much as the rest of a task's start. If the file
+/// cannot be executed after all, bash is the fallback, with its messages and exit codes.
 os::SpawnRequest RequestFor(const std::string& line, const std::vector<std::string>& environment,
                             const std::string& working_folder);
 

@@ -31,11 +31,12 @@ constexpr const char* kKnownRoles[] = {"chief",    "worker",     "evaluator",
                                        "master",   "server",     "scheduler",
                                        "notebook", kTensorBoard, core::kDriverType};
 
-// The schemes from which YARN's nodes can fetch a file. A request needs the file's size and time of
-// modification; tony can ask for them, or the scheme does not need them.
+// The schemes from which tony lets YARN's nodes fetch a file. YARN wants to know the file's size
+// and time of modification. tony asks HDFS for them; an http: or https: URL does without, because
+// the node then compares neither.
 constexpr const char* kFetched[] = {"hdfs", "webhdfs", "http", "https"};
 
-// The keys of TonY's portal, its history server and their logins.
+// The prefixes of the keys for TonY's portal, its history server and their logins.
 constexpr const char* kSiteServices[] = {"tony.portal.", "tony.history.", "tony.keytab.",
                                          "tony.http.",   "tony.https.",   "tony.secret."};
 
@@ -106,7 +107,7 @@ class KeyChecker {
 
   void ReportUnknown(const std::string& key, const Setting& setting) {
     const bool ours = absl::StartsWith(key, "tony.");
-    // NearestKey() compares with each key of each task type, so it is limited.
+    // NearestKey() compares with each key of each task type, so the number of its calls is limited.
     const auto nearest = ++suggestions_ > kMostSuggestions ? std::nullopt : NearestKey(key, types_);
     Complain(setting, key, ours ? "unknown key" : "unknown key; tony's keys begin with 'tony.'",
              nearest ? absl::StrCat("did you mean ", *nearest, "?") : "remove it");
@@ -115,7 +116,8 @@ class KeyChecker {
   void CheckRefused(const Entry& entry, const Key& key, const std::string& why) {
     if (ChangesNothing(key, entry.Value())) return;
     const Setting& last = entry.settings.back();
-    // A site file has keys for TonY's other programs, too, which no job can do anything about.
+    // A site file may also hold keys for TonY's other programs. The user of a job cannot remove
+    // them, so each gets a note instead of a problem.
     const bool of_site = last.origin.layer <= Layer::kSiteFile;
     if (of_site &&
         std::any_of(std::begin(kSiteServices), std::end(kSiteServices),
@@ -182,7 +184,7 @@ class KeyChecker {
     const std::string scheme = UriScheme(url);
     if (std::find(std::begin(kFetched), std::end(kFetched), scheme) != std::end(kFetched)) return;
     Complain(setting, name,
-             absl::StrCat(url, " is remote, and YARN's nodes are told to fetch from ",
+             absl::StrCat(url, " is remote, and tony lets YARN's nodes fetch from ",
                           absl::StrJoin(kFetched, ", "), " only"),
              "copy it into the cluster's HDFS");
   }

@@ -50,9 +50,9 @@ absl::StatusOr<UniqueFd> ArchiveDestination::OpenOrMakeFolder(int parent, const 
   if (mkdirat(parent, name.c_str(), 0700) != 0) {
     return ErrnoError(errno, absl::StrCat("cannot make the folder ", Quoted(path)));
   }
-  // The umask may have removed even the owner's permissions, so the folder is opened by name first.
-  // Only somebody with access to the destination could put a link here at this very moment, and
-  // O_NOFOLLOW refuses that link.
+  // The mode is set by descriptor: a call by name would follow a link that somebody has put here
+  // meanwhile, while O_NOFOLLOW refuses it. The umask may have removed even the owner's
+  // permissions. Then open() fails, and O_PATH, which needs none, gives a descriptor.
   folder.Reset(openat(parent, name.c_str(), kFolderFlags));
   if (!folder.valid() && errno == EACCES) {
     UniqueFd by_path(openat(parent, name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
@@ -67,7 +67,7 @@ absl::StatusOr<UniqueFd> ArchiveDestination::OpenOrMakeFolder(int parent, const 
   return folder;
 }
 
-// The last parent stays open: archives list the files of a folder one after the other.
+// Opens the parents one by one, unless the last call had the same parent.
 absl::StatusOr<int> ArchiveDestination::OpenParent(const PathParts& place) {
   const std::string parent_path = WithoutLast(place);
   if (parent_path.empty()) return root_.get();
@@ -87,7 +87,7 @@ absl::StatusOr<int> ArchiveDestination::OpenParent(const PathParts& place) {
 // A folder made as a parent gets the mode of its own entry when that comes. A folder that existed
 // before keeps its mode.
 absl::Status ArchiveDestination::MakeFolder(const PathParts& place, mode_t mode) {
-  if (place.empty()) return absl::OkStatus();
+  if (place.empty()) return absl::OkStatus();  // the entry "./": the destination keeps its mode
   TONY_ASSIGN_OR_RETURN(const int parent, OpenParent(place));
   const std::string path = JoinParts(place);
   TONY_ASSIGN_OR_RETURN(const UniqueFd folder, OpenOrMakeFolder(parent, place.back(), path));

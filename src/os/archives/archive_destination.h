@@ -53,8 +53,8 @@ class ArchiveDestination {
                                             const std::string& path);
 
   UniqueFd root_;
-  UniqueFd last_parent_;
-  std::string last_parent_path_;  ///< archives list the files of a folder one after the other
+  UniqueFd last_parent_;  ///< kept open, since archives list the files of a folder in a row
+  std::string last_parent_path_;
   std::set<std::string> made_as_parent_;  ///< folders whose own entry has not come yet
 };
 

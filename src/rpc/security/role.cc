@@ -29,7 +29,8 @@ absl::Status Malformed(const std::string& what) {
 absl::StatusOr<std::string> Role::ToUri() const {
   if (!IsId(job_id)) return Malformed("the job's id is empty or has unusual characters");
   if ((kind == RoleKind::kExecutor) ? !IsId(container_id) : !container_id.empty()) {
-    return Malformed("an executor has a container's id of usual characters, nobody else has one");
+    return Malformed(
+        "an executor's container id is empty or has unusual characters, or another role has one");
   }
   switch (kind) {
     case RoleKind::kClient:
@@ -57,6 +58,7 @@ absl::StatusOr<Role> Role::FromUri(const std::string& uri) {
   } else {
     return Malformed("it names neither client, am nor executor/CONTAINER");
   }
+  // ToUri() also checks the ids.
   const absl::StatusOr<std::string> canonical = role.ToUri();
   if (!canonical.ok()) return canonical.status();
   return role;

@@ -10,7 +10,7 @@ namespace tony::rpc {
 
 enum class RoleKind {
   kClient,             ///< tony-submit and the other commands: follows and stops the job
-  kApplicationMaster,  ///< the one server
+  kApplicationMaster,  ///< tony-am: the job's only server
   kExecutor,           ///< tony-executor in one container
 };
 

@@ -10,7 +10,7 @@ from ._operations import allreduce
 
 class SyncBatchNormalization(tf.keras.layers.BatchNormalization):
     """tf.keras.layers.BatchNormalization whose mean and variance in training cover all ranks' batches, which must have
-    the same size. ``fused``: False, because there is no fused version.
+    the same size. ``fused``: only False, because the fused kernels compute the moments of this rank's batch alone.
 
     Errors: as for allreduce().
     """
@@ -28,7 +28,7 @@ class SyncBatchNormalization(tf.keras.layers.BatchNormalization):
         mean, variance = super()._moments(inputs, *args, **kwargs)
         if _process.size() == 1 and not _ranks.may_change():
             return mean, variance
-        # Var[X] = E[X²] - E[X]²
+        # Var[X] = E[X²] - E[X]². Unlike variances, E[X] and E[X²] of batches of one size can be averaged.
         both = allreduce(tf.stack([mean, variance + tf.square(mean)]), op=Average)
         mean, mean_of_squares = tf.unstack(both)
         return mean, mean_of_squares - tf.square(mean)

@@ -1,4 +1,4 @@
-"""TensorFlow's tensors for Collectives: _arrays.py says what each function is for."""
+"""TensorFlow's tensors for Collectives. Class Arrays in _arrays.py describes the functions without a docstring."""
 
 import ctypes
 
@@ -28,14 +28,16 @@ class _Host:
     @classmethod
     def empty(cls, shape, dtype):
         """A new uninitialized tensor. ``dtype``: numpy's."""
-        # numpy gets a scalar's value instead of its memory.
+        # numpy gets a copy of a scalar tensor, but the memory of any other one. So a scalar is made as a vector of one
+        # element, and returned() reshapes it.
         with tf.device("CPU:0"):
             tensor = tf.raw_ops.Empty(shape=shape or (1,), dtype=tf.as_dtype(dtype))
         return cls(tensor, numpy.asarray(tensor), shape)
 
 
 class EagerTensors:
-    """Tensors with values, which are read in place. Results are written into the memory in which they stay."""
+    """Eager tensors. An operation reads its arguments in place and writes its result straight into the memory of the
+    tensor that it returns."""
 
     @staticmethod
     def host(value):  # pylint: disable=missing-function-docstring

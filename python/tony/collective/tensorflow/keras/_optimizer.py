@@ -1,5 +1,5 @@
-"""DistributedOptimizer() with the arguments of Horovod's packages for Keras. Their order differs from that of Horovod's
-package for TensorFlow, and between the two."""
+"""DistributedOptimizer() with its positional arguments in the order of horovod.tensorflow.keras, and in that of
+horovod.keras. The two orders differ from each other and from that of horovod.tensorflow."""
 
 import functools
 import inspect
@@ -11,8 +11,9 @@ _BEGIN = ("optimizer", "name", "device_dense", "device_sparse", "compression", "
 
 
 def _with_order(function, names, **more):
-    """``function``, which takes DistributedOptimizer()'s arguments, with ``names`` first in this order; the others are
-    keyword arguments. ``more``: defaults of additional arguments."""
+    """Returns ``function``, which has DistributedOptimizer()'s arguments, with another signature: ``names`` are
+    positional arguments in this order, and all others are keyword-only. ``more``: further arguments of ``function``,
+    with their defaults."""
     known = {**inspect.signature(_optimizer.DistributedOptimizer).parameters, **{
         name: inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=value) for name, value in more.items()}}
     positional = [known.pop(name).replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in names]

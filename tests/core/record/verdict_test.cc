@@ -4,8 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <set>
+#include <string>
+
+#include "absl/strings/str_cat.h"
 
 namespace tony::core {
 namespace {
@@ -89,6 +94,30 @@ TEST(TaskExitTest, DescribesEachEnd) {
   exit = {TaskExit::Cause::kStopped, 0, SIGTERM, "", {}};
   EXPECT_FALSE(exit.ok());
   EXPECT_EQ(exit.Describe(), "was ended by tony");
+}
+
+// The page's title of a code is "### NAME", followed by "Exit code N."
+TEST(VerdictTest, TroubleshootingHasASectionForEachReason) {
+  std::ifstream page(TONY_SOURCE_DIR "/docs/troubleshooting.md");
+  const std::string text{std::istreambuf_iterator<char>(page), {}};
+  ASSERT_FALSE(text.empty());
+  const auto outcome_of = [](Reason reason) {
+    if (reason <= Reason::kSomeTasksFailed) return Outcome::kSucceeded;
+    return reason < Reason::kKilledByUser ? Outcome::kFailed : Outcome::kKilled;
+  };
+  std::set<std::string> sections;
+  for (int value = 0; value <= static_cast<int>(Reason::kMasterStopped); ++value) {
+    const Reason reason = static_cast<Reason>(value);
+    const std::string section = absl::StrCat("\n### ", ReasonName(reason), "\n\nExit code ",
+                                             ExitCode(Of(outcome_of(reason), reason)), ". ");
+    EXPECT_NE(text.find(section), std::string::npos) << section;
+    sections.insert(ReasonName(reason));
+  }
+  size_t titles = 0;
+  for (size_t at = text.find("\n### "); at != std::string::npos; at = text.find("\n### ", at + 1)) {
+    ++titles;
+  }
+  EXPECT_EQ(titles, sections.size()) << "a section without a reason code";
 }
 
 }  // namespace

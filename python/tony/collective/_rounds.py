@@ -7,7 +7,7 @@ from ._stores import HttpStore, StoreError, StoreTimeout
 from .exceptions import HorovodInternalError
 
 # Time limits in seconds: for the next round to begin, by default, and for the driver to accept a value.
-_PATIENCE_SECONDS, _DRIVERS_SECONDS = 630, 30
+_PATIENCE_SECONDS, _DRIVERS_SECONDS = 630, 10
 # Horovod's name for the scope in which a process asks for its place.
 _PLACE_SCOPE = "rank_and_size"
 # The driver's answer has these numbers in this order, separated by commas. tony-driver adds the round's number, and

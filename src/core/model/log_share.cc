@@ -12,7 +12,7 @@ constexpr int64_t kStreams = 2;  // stdout and stderr
 }  // namespace
 
 LogShare ShareOfOneStream(const JobDescription& job) {
-  const int64_t attempts = int64_t{job.retry_count} + 1;
+  const int64_t attempts = int64_t{job.retry_count} + job.infrastructure_retry_count + 1;
   const int64_t shares = std::max<int64_t>(1, job.CountTasks()) * attempts * kStreams;
   LogShare share;
   share.total =

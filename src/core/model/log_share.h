@@ -18,9 +18,9 @@ struct LogShare {
 };
 
 /// The smaller of LogPolicy::stream_mb and an even share of LogPolicy::job_mb among all tasks,
-/// their possible attempts (the first and retry_count more) and two streams; at least 1 MiB. The
-/// shares are fixed before the job starts, so its hosts need not agree on how much each has
-/// written.
+/// their possible attempts (the first, retry_count and infrastructure_retry_count more) and two
+/// streams; at least 1 MiB. The shares are fixed before the job starts, so its hosts need not agree
+/// on how much each has written.
 LogShare ShareOfOneStream(const JobDescription& job);
 
 }  // namespace tony::core

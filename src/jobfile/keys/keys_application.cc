@@ -72,7 +72,8 @@ KeyGroup ProgramKeys() {
        .default_value = "64g",
        .minimum = 1,
        .meaning = "Limit on the size of all logs of the job's tasks together. It is divided evenly "
-                  "among tasks, their attempts (`tony.am.retry-count` and the first) and the two "
+                  "among tasks, their attempts (the first, `tony.am.retry-count` and "
+                  "`tony.am.infrastructure-retry-count` more) and the two "
                   "streams; each share is at least 1 MiB."},
       {.name = "tony.application.log-level",
        .type = ValueType::kChoice,

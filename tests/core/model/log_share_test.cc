@@ -16,6 +16,7 @@ JobDescription Job(int workers, int servers, int retries) {
   server.instances = servers;
   job.types = {worker, server};
   job.retry_count = retries;
+  job.infrastructure_retry_count = 0;
   return job;
 }
 
@@ -28,6 +29,8 @@ TEST(LogShare, ALargeJobDividesItsOwnLimit) {
   JobDescription job = Job(60, 4, 1);
   job.logs.job_mb = 64 * 2 * 2 * 100;
   EXPECT_EQ(ShareOfOneStream(job), (LogShare{25 * kMiB, 100 * kMiB}));
+  job.infrastructure_retry_count = 2;  // a lost container's successor writes a log as well
+  EXPECT_EQ(ShareOfOneStream(job), (LogShare{12 * kMiB + kMiB / 2, 50 * kMiB}));
 }
 
 TEST(LogShare, EveryStreamHasAnEndAndAStart) {

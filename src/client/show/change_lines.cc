@@ -44,6 +44,7 @@ struct Describer {
                                  event.infrastructure_retries_left, " after losses)"));
   }
   std::string operator()(const core::VisualizationReady& event) const {
+    if (event.url.empty()) return "";
     return SafeText(absl::StrCat("Visualization: ", event.url, " (", event.task.ToString(), ")"));
   }
   std::string operator()(const core::MasterRestarted& event) const {

@@ -80,10 +80,11 @@ struct EpochOpened {
   bool operator==(const EpochOpened&) const = default;
 };
 
-/// The address at which the job's TensorBoard (or notebook) will listen.
+/// The job's TensorBoard (or notebook) listens at the task's visualization port, or no longer does.
+/// It ends with the task's run, without another such event.
 struct VisualizationReady {
   TaskId task;
-  std::string url;
+  std::string url;  ///< empty: nothing listens there any more
   bool operator==(const VisualizationReady&) const = default;
 };
 

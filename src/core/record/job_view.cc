@@ -59,6 +59,10 @@ struct Folder {
     // Another attempt begins, so the old measurement is no longer true.
     if (event.attempt != task->last.attempt) task->usage.reset();
     task->last = event;
+    if (event.state != TaskState::kRunning && view.visualization &&
+        view.visualization->task == event.task) {
+      view.visualization.reset();
+    }
   }
   void operator()(const EpochOpened& event) {
     view.epoch = event.epoch;
@@ -66,7 +70,13 @@ struct Folder {
     view.visualization.reset();
     for (JobView::Task& task : view.tasks) task.usage.reset();
   }
-  void operator()(const VisualizationReady& event) { view.visualization = event; }
+  void operator()(const VisualizationReady& event) {
+    if (!event.url.empty()) {
+      view.visualization = event;
+    } else if (view.visualization && view.visualization->task == event.task) {
+      view.visualization.reset();
+    }
+  }
   void operator()(const TaskMeasured& event) {
     if (JobView::Task* task = FindMutable(view, event.task)) task->usage = event.usage;
   }
@@ -78,6 +88,7 @@ struct Folder {
     view.verdict = event.verdict;
     view.ended_millis = unix_millis;
     view.waiting.reset();
+    view.visualization.reset();
   }
 };
 

@@ -27,7 +27,7 @@ struct JobView {
   int64_t ended_millis = 0;           ///< 0 while the job lives
   std::optional<JobWaiting> waiting;  ///< set only while the job waits
   int64_t waiting_since_millis = 0;
-  std::optional<VisualizationReady> visualization;
+  std::optional<VisualizationReady> visualization;  ///< set only while something listens there
   std::vector<std::string> notes;
   std::vector<Task> tasks;         ///< in the order of the job's types, then by index
   std::optional<Verdict> verdict;  ///< set by the last event

@@ -91,6 +91,27 @@ TEST_F(JobViewTest, ANewEpochForgetsWhatBelongedToTheOldProcesses) {
   EXPECT_FALSE(view_.FindTask({"worker", 0})->usage);
 }
 
+TEST_F(JobViewTest, VisualizationLastsAsLongAsSomethingListens) {
+  const VisualizationReady page{{"worker", 0}, "http://a:6006"};
+  const VisualizationReady gone{{"worker", 0}, ""};
+  Apply(page);
+  Apply(VisualizationReady{{"worker", 1}, ""});
+  EXPECT_EQ(view_.visualization, page);
+  Apply(gone);
+  EXPECT_FALSE(view_.visualization);
+
+  Apply(page);
+  Apply(TaskChanged{.task = {"worker", 1}, .state = TaskState::kSucceeded});
+  Apply(TaskChanged{.task = {"worker", 0}, .state = TaskState::kRunning});
+  EXPECT_EQ(view_.visualization, page);
+  Apply(TaskChanged{.task = {"worker", 0}, .state = TaskState::kFailed});
+  EXPECT_FALSE(view_.visualization);
+
+  Apply(page);
+  Apply(JobEnded{});
+  EXPECT_FALSE(view_.visualization);
+}
+
 TEST_F(JobViewTest, TheNewestMeasurementIsOfTheRunThatGoesOn) {
   const TaskId id{"worker", 0};
   const auto change = [&](TaskState state, int attempt) {

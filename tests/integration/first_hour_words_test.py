@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
 """The words in which jobs tell what they show, why they began again, and where they failed."""
 
+import os
+import signal
+
 import integration_case  # first: it finds what tests share
-from integration_case import JobTest
+from integration_case import SMALL, JobTest
 
 # Listens at TB_PORT from one line of the first pipe to the next, and ends after a third.
 SHOW = (
@@ -83,7 +86,7 @@ class VisualizationTest(JobTest):
     def test_a_program_that_never_listens_is_never_shown(self):
         result = self.site.run(
             *("tony-submit", "--executes", "true", "--conf", "tony.worker.instances=1"),
-            *integration_case.SMALL)
+            *SMALL)
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertNotIn("Visualization", result.stdout)
 
@@ -99,6 +102,107 @@ class VisualizationTest(JobTest):
                "shows what it does\n"))
         line.write()
         self.assert_succeeds(job)
+
+
+class AttemptsTest(JobTest):
+    """A job that begins again says so in words that do not mean something else in this trade."""
+
+    PROGRAM = (
+        "import os\n"
+        "if os.environ['TONY_ATTEMPT'] == '1' and os.environ['TASK_INDEX'] == '1':\n"
+        "    raise RuntimeError('bad batch 17')\n"
+    )
+
+    def run_twice(self, *arguments):
+        """Runs the program, whose worker:1 fails once; returns all that tony-submit says."""
+        source = self.site.folder / "src"
+        source.mkdir()
+        (source / "train.py").write_text(self.PROGRAM)
+        result = self.site.run(
+            "tony-submit", *arguments, "--src_dir=src", "--executes", "python3 train.py",
+            *("--conf", "tony.worker.instances=2", "--conf", "tony.am.retry-count=2"), *SMALL)
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        return result.stdout + result.stderr
+
+    def test_a_restart_is_another_attempt(self):
+        told = self.run_twice()
+        self.assertIn("Attempt 2 of 3 begins: worker:1 exited with code 1\n", told)
+        self.assertNotIn("poch", told)
+
+        text = self.site.run("tony", "status").stdout
+        self.assertRegex(text, r"^\S+ \(\S+\)  SUCCEEDED  attempt 2  ")
+        self.assertRegex(
+            text, r"\nattempt 1, [\d.<]+s: worker:1 exited with code 1, RuntimeError: bad batch 17\n")
+        self.assertNotIn("poch", text)
+        status = self.site.verb("status")
+        self.assertEqual(status["attempt"], 2)
+        (attempt,) = status["attempts"]
+        self.assertEqual(
+            [attempt[key] for key in ("attempt", "cause", "guilty", "error")],
+            [1, "worker:1 exited with code 1", "worker:1", "RuntimeError: bad batch 17"])
+        self.assertLessEqual(attempt["began_millis"], attempt["ended_millis"])
+
+    def test_quiet_says_it_too(self):
+        told = self.run_twice("--quiet")
+        self.assertIn("tony: Attempt 2 of 3 begins: worker:1 exited with code 1\n", told)
+
+    def test_a_loss_says_how_many_containers_may_still_be_replaced(self):
+        line = self.pipe("line")
+        job = self.submit(f"read word < {line.path}", "--conf", "tony.am.infrastructure-retry-count=1")
+        os.kill(self.executor_of(job, "worker:0"), signal.SIGKILL)
+        job.wait_until_running("worker:0", epoch=1)
+        (opened,) = job.events("epoch_opened")
+        self.assertTrue(opened["lost"])
+        text = self.site.run("tony", "status").stdout
+        self.assertRegex(text, r"\nattempt 1, \S+: worker:0 was lost: ")
+        # The record, as a follower prints it that comes late.
+        attached = self.site.start(self, "tony", "attach", job.id)
+        line.write()
+        self.assertIn("; no lost container may be replaced any more\n", attached.stdout.read())
+        self.assert_succeeds(job)
+
+
+class MainTest(JobTest):
+    """The program of a job of one program is called main:0."""
+
+    def test_it_is_called_main_everywhere(self):
+        result = self.site.run(
+            "tony-submit", "--executes", "echo hello; exit 3", "--conf", "tony.am.memory=64m")
+        self.assertEqual(result.returncode, 1, result.stdout + result.stderr)
+        job = self.site.job_folder().name
+        self.assertIn(f"Job {job} ", result.stdout)
+        self.assertIn("): 1 main\n", result.stdout)
+        self.assertIn("FAILED: main [0]\n", result.stdout)
+        self.assertIn(
+            "FAILED (TASK_FAILED): main:0 exited with code 3\n"
+            "Last lines of main:0:\n"
+            "  | hello\n"
+            f"All output: tony logs {job} main:0\n", result.stdout)
+        self.assertNotIn("am:0", result.stdout)
+        status = self.site.verb("status")
+        self.assertEqual([task["task"] for task in status["tasks"]], ["main:0"])
+        self.assertEqual(status["verdict"]["guilty"], "main:0")
+        self.assertRegex(self.site.run("tony", "status").stdout, r"\nmain:0  FAILED ")
+        for wish in ("main:0", "am:0", "main", "main-0", "am-0"):
+            self.assertEqual(self.site.run("tony", "logs", job, wish).stdout, "hello\n", wish)
+        self.assertIn("job is RUNNING", self.site.run("tony", "logs", job, "am").stdout)
+        wrong = self.site.run("tony", "logs", job, "worker:0")
+        self.assertEqual((wrong.returncode, wrong.stderr), (
+            1, f"tony: no task 'worker:0' in job {job}; its tasks: main:0, am\n"))
+
+    def test_its_task_is_named_where_a_task_is_an_argument(self):
+        job = self.site.submit(
+            "--executes", 'exec python3 -m http.server "$TB_PORT" --bind 127.0.0.1',
+            "--conf", "tony.am.memory=128m")
+        job.wait_for_visualization()
+        (event, *_) = job.events("visualization_ready")
+        self.assertEqual(event["task"]["type"], "am")  # events keep the name
+        self.assertIn(" (main:0)\n", self.site.run("tony", "status").stdout)
+        for wish in ("main:0", "am:0"):
+            opened = self.site.start(self, "tony", "open", job.id, "--task", wish)
+            self.assertRegex(opened.stdout.readline(), r"^http://127\.0\.0\.1:\d+/\n$")
+        self.site.verb("kill", job.id)
+        self.assert_ends(job, 4)
 
 
 if __name__ == "__main__":

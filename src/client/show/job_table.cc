@@ -83,7 +83,7 @@ std::string Headline(const core::ObservedJob& job, int64_t now_millis, const Scr
   const std::string state = job.StateName();
   const std::string name = SafeText(absl::StrCat(view.job.name, " (", view.job.job_id, ")  "));
   const std::string line =
-      absl::StrCat(name, state, view.epoch > 0 ? absl::StrCat("  epoch ", view.epoch) : "", "  ",
+      absl::StrCat(name, state, view.epoch > 0 ? absl::StrCat("  attempt ", view.epoch + 1) : "", "  ",
                    core::FormatDuration(job.RunningMillis(now_millis)));
   const char* color = view.verdict ? ColorOf(view.verdict->outcome) : job.lost ? kRed : kCyan;
   return Finish(line, name.size(), state.size(), color, screen);
@@ -150,7 +150,7 @@ std::string RenderCounts(const core::ObservedJob& job, const Screen& screen) {
   std::string text;
   int width = 4;
   for (const auto& type : job.view.job.types)
-    width = std::max(width, DisplayWidth(SafeText(type.name)));
+    width = std::max(width, DisplayWidth(SafeText(core::TypeName(type.name))));
   absl::StrAppend(&text,
                   Finish(absl::StrCat(PadToWidth("TYPE", width), "  TASKS  STATES"), screen));
   for (const core::JobSubmitted::Type& type : job.view.job.types) {
@@ -158,7 +158,7 @@ std::string RenderCounts(const core::ObservedJob& job, const Screen& screen) {
     for (const auto& [state, count] : counts[type.name]) {
       states.push_back(absl::StrCat(count, " ", core::TaskStateName(state)));
     }
-    absl::StrAppend(&text, Finish(absl::StrCat(PadToWidth(SafeText(type.name), width), "  ",
+    absl::StrAppend(&text, Finish(absl::StrCat(PadToWidth(SafeText(core::TypeName(type.name)), width), "  ",
                                                PadToWidth(absl::StrCat(type.instances), 5), "  ",
                                                absl::StrJoin(states, ", ")),
                                   screen));

@@ -142,10 +142,10 @@ void FailureJudge::Restart(const Verdict& failure, const core::Restart& restart)
   for (const Task& task : run_.tasks.all()) {
     if (parts_.ranks.JoinsLater(task)) restarted.later.push_back(task.id);
   }
-  OpenEpoch(restarted);
+  OpenEpoch(restarted, restart.budget == RestartBudget::kInfrastructure);
 }
 
-void FailureJudge::OpenEpoch(const decision::TasksRestarted& restarted) {
+void FailureJudge::OpenEpoch(const decision::TasksRestarted& restarted, bool lost) {
   run_.epoch = restarted.epoch;
   run_.spec.reset();
   run_.plan.reset();
@@ -156,7 +156,7 @@ void FailureJudge::OpenEpoch(const decision::TasksRestarted& restarted) {
   run_.Do(effect::Record{EpochOpened{
       run_.epoch, restarted.cause, restarted.guilty,
       std::max(0, run_.job.retry_count - restarted.budgets.user),
-      std::max(0, run_.job.infrastructure_retry_count - restarted.budgets.infrastructure)}});
+      std::max(0, run_.job.infrastructure_retry_count - restarted.budgets.infrastructure), lost}});
   parts_.record.Move(JobTrigger::kAttemptFailed, restarted.cause);
   const std::set<TaskId> later(restarted.later.begin(), restarted.later.end());
   std::vector<Task*> members;

@@ -77,6 +77,7 @@ struct EpochOpened {
   std::optional<TaskId> guilty;
   int retries_left = 0;                 ///< after failures of the user's program
   int infrastructure_retries_left = 0;  ///< after lost containers and executors
+  bool lost = false;  ///< the cause is a loss, which counts against infrastructure_retries_left
   bool operator==(const EpochOpened&) const = default;
 };
 

@@ -3,6 +3,12 @@
 #include "core/record/job_view.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "core/record/duration_text.h"
+#include "core/record/error_line.h"
 
 namespace tony::core {
 namespace {
@@ -48,6 +54,9 @@ struct Folder {
     view.epoch = event.epoch;
     view.state_since_millis = unix_millis;
     view.waiting.reset();
+    if (event.state == JobState::kRunning && view.attempt_began_millis == 0) {
+      view.attempt_began_millis = unix_millis;
+    }
   }
   void operator()(const JobWaiting& event) {
     if (!view.waiting || view.waiting->what != event.what) view.waiting_since_millis = unix_millis;
@@ -65,10 +74,22 @@ struct Folder {
     }
   }
   void operator()(const EpochOpened& event) {
+    AddAttempt(event);
     view.epoch = event.epoch;
     // The page and the measurements belong to processes that end now.
     view.visualization.reset();
     for (JobView::Task& task : view.tasks) task.usage.reset();
+  }
+  void AddAttempt(const EpochOpened& event) {
+    JobView::Attempt attempt{.number = event.epoch,
+                             .began_millis = std::exchange(view.attempt_began_millis, 0),
+                             .ended_millis = unix_millis,
+                             .cause = event.cause,
+                             .guilty = event.guilty};
+    const JobView::Task* guilty = event.guilty ? view.FindTask(*event.guilty) : nullptr;
+    if (guilty != nullptr && guilty->last.exit) attempt.error = ErrorLine(guilty->last.exit->tail);
+    if (view.attempts.size() >= JobView::kMostAttempts) view.attempts.erase(view.attempts.begin());
+    view.attempts.push_back(std::move(attempt));
   }
   void operator()(const VisualizationReady& event) {
     if (!event.url.empty()) {
@@ -93,6 +114,14 @@ struct Folder {
 };
 
 }  // namespace
+
+std::string JobView::Attempt::Describe() const {
+  const bool told = error.empty() || absl::StrContains(cause, error);
+  return absl::StrCat(
+      "attempt ", number,
+      began_millis == 0 ? "" : absl::StrCat(", ", FormatDuration(ended_millis - began_millis)), ": ",
+      cause, told ? "" : absl::StrCat(", ", error));
+}
 
 void JobView::Apply(const JobEvent& event) {
   if (event.sequence <= last_sequence) return;

@@ -91,6 +91,26 @@ TEST_F(JobViewTest, ANewEpochForgetsWhatBelongedToTheOldProcesses) {
   EXPECT_FALSE(view_.FindTask({"worker", 0})->usage);
 }
 
+TEST_F(JobViewTest, EarlierAttemptsKeepTheirReasons) {
+  TaskChanged failed{.task = {"worker", 1}, .state = TaskState::kFailed};
+  failed.exit = TaskExit{.code = 1, .tail = {"Traceback (most recent call last):",
+                                             "  File \"train.py\", line 3, in <module>",
+                                             "RuntimeError: bad batch 17", "rank 1 leaves"}};
+  Apply(JobStateChanged{JobState::kRunning, 0, ""});
+  Apply(failed);
+  Apply(EpochOpened{1, "worker:1 exited with code 1", TaskId{"worker", 1}, 1});
+  Apply(EpochOpened{2, "worker:0 was lost", TaskId{"worker", 0}, 1, 2, true});
+  ASSERT_EQ(view_.attempts.size(), 2u);
+  EXPECT_EQ(view_.attempts[0].Describe(),
+            "attempt 1, 2.0s: worker:1 exited with code 1, RuntimeError: bad batch 17");
+  // Its programs were never started.
+  EXPECT_EQ(view_.attempts[1].Describe(), "attempt 2: worker:0 was lost");
+
+  for (int epoch = 3; epoch < 200; ++epoch) Apply(EpochOpened{epoch, "it failed"});
+  EXPECT_EQ(view_.attempts.size(), JobView::kMostAttempts);
+  EXPECT_EQ(view_.attempts.back().number, 199);
+}
+
 TEST_F(JobViewTest, VisualizationLastsAsLongAsSomethingListens) {
   const VisualizationReady page{{"worker", 0}, "http://a:6006"};
   const VisualizationReady gone{{"worker", 0}, ""};

@@ -3,12 +3,15 @@
 #include "client/show/job_table.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
+#include <system_error>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "client/cli/terminal.h"
+#include "client/show/source_paths.h"
 #include "core/record/duration_text.h"
 #include "core/record/job_wait.h"
 
@@ -226,7 +229,9 @@ std::string RenderVerdict(const JobView& view, const Screen& screen) {
   const std::string guilty = verdict.guilty ? SafeText(verdict.guilty->ToString()) : "";
   if (verdict.exit && !verdict.exit->tail.empty()) {
     absl::StrAppend(&text, "Last lines of ", guilty.empty() ? "the output" : guilty, ":\n");
-    for (const std::string& line : verdict.exit->tail)
+    std::error_code ignored;
+    const SourcePaths paths(view, std::filesystem::current_path(ignored).string());
+    for (const std::string& line : paths.Rewrite(verdict.exit->tail))
       absl::StrAppend(&text, "  | ", SafeText(line), "\n");
   }
   if (verdict.outcome != core::Outcome::kSucceeded && !view.job.job_id.empty()) {

@@ -139,8 +139,7 @@ std::string WaitCard(const core::ObservedJob& job, int64_t now_millis) {
   const core::JobView& view = job.view;
   if (view.verdict || job.lost) return "";
   // If no wait is on record, the wait that belongs to the state is shown.
-  const std::optional<core::JobWaiting> waiting =
-      view.waiting ? view.waiting : core::WaitOf(view);
+  const std::optional<core::JobWaiting> waiting = view.waiting ? view.waiting : core::WaitOf(view);
   if (!waiting) return "";
   const int64_t since = view.waiting ? view.waiting_since_millis : view.state_since_millis;
   std::string html = absl::StrCat(

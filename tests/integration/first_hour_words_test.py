@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
 """The words in which jobs tell what they show, why they began again, and where they failed."""
 
+import itertools
 import os
+import pathlib
 import signal
+import tempfile
 
 import integration_case  # first: it finds what tests share
 from integration_case import SMALL, JobTest
@@ -157,9 +160,53 @@ class AttemptsTest(JobTest):
         self.assertRegex(text, r"\nattempt 1, \S+: worker:0 was lost: ")
         # The record, as a follower prints it that comes late.
         attached = self.site.start(self, "tony", "attach", job.id)
+        (told,) = itertools.islice(
+            (said for said in attached.stdout if said.startswith("Attempt 2")), 1)
+        self.assertRegex(
+            told, r"^Attempt 2 begins: worker:0 was lost: .*; no lost container may be replaced any more\n$")
         line.write()
-        self.assertIn("; no lost container may be replaced any more\n", attached.stdout.read())
         self.assert_succeeds(job)
+
+
+class SourcePathsTest(JobTest):
+    """Tracebacks lead to the files that the user has."""
+
+    def run_to_failure(self, source, *arguments):
+        """Runs exc.py of the folder `source`, which fails two calls deep; returns what was said."""
+        (source / "lib").mkdir(parents=True)
+        (source / "exc.py").write_text("from lib.model import step\nstep()\n")
+        (source / "lib/model.py").write_text("def step():\n    raise ValueError(42)\n")
+        result = self.site.run(
+            *("tony-submit", "--quiet", "--src_dir", source, "--executes", "python3 exc.py"),
+            *("--conf", "tony.worker.instances=1", *SMALL, *arguments))
+        self.assertEqual(result.returncode, 1, result.stdout + result.stderr)
+        return result.stdout
+
+    def test_they_are_named_from_the_users_folder(self):
+        told = self.run_to_failure(self.site.folder / "src")
+        traceback = (
+            "Traceback (most recent call last):\n",
+            '  File "src/exc.py:2", in <module>\n',
+            "    step()\n",
+            '  File "src/lib/model.py:2", in step\n',
+            "    raise ValueError(42)\n",
+            "ValueError: 42\n",
+        )
+        self.assertIn("".join("  | " + line for line in traceback), told)
+        self.assertIn("".join("  | " + line for line in traceback),
+                      self.site.run("tony", "status").stdout)
+        self.assertIn("".join("  > " + line for line in traceback),
+                      self.site.run("tony", "logs", "--first-error").stdout)
+        # Logs are the program's own.
+        self.assertRegex(self.site.run("tony", "logs", "--stderr").stdout,
+                         r'  File "/\S+/containers/\S+/exc.py", line 2, in <module>\n')
+
+    def test_elsewhere_the_path_is_absolute(self):
+        with tempfile.TemporaryDirectory() as folder:
+            source = pathlib.Path(folder) / "my program"
+            self.assertIn(f'File "{source}/exc.py:2", in <module>\n', self.run_to_failure(source))
+        # The folder is gone, so its files have their names in the program.
+        self.assertIn('File "lib/model.py:2", in step\n', self.site.run("tony", "status").stdout)
 
 
 class MainTest(JobTest):
@@ -183,8 +230,9 @@ class MainTest(JobTest):
         self.assertEqual([task["task"] for task in status["tasks"]], ["main:0"])
         self.assertEqual(status["verdict"]["guilty"], "main:0")
         self.assertRegex(self.site.run("tony", "status").stdout, r"\nmain:0  FAILED ")
-        for wish in ("main:0", "am:0", "main", "main-0", "am-0"):
+        for wish in ("main:0", "am:0", "main-0", "am-0"):
             self.assertEqual(self.site.run("tony", "logs", job, wish).stdout, "hello\n", wish)
+        self.assertEqual(self.site.run("tony", "logs", job, "main").stdout, "main:0 | hello\n")
         self.assertIn("job is RUNNING", self.site.run("tony", "logs", job, "am").stdout)
         wrong = self.site.run("tony", "logs", job, "worker:0")
         self.assertEqual((wrong.returncode, wrong.stderr), (

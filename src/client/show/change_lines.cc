@@ -118,7 +118,8 @@ std::string GroupTasks(const std::vector<core::TaskChanged>& changes) {
     for (const std::string& type : types) {
       const std::set<int>& indices = groups[state][type];
       if (!indices.empty())
-        absl::StrAppend(&text, " ", SafeText(core::TypeName(type)), " [", RenderIndices(indices), "]");
+        absl::StrAppend(&text, " ", SafeText(core::TypeName(type)), " [", RenderIndices(indices),
+                        "]");
     }
     absl::StrAppend(&text, "\n");
   }

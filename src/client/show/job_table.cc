@@ -86,8 +86,8 @@ std::string Headline(const core::ObservedJob& job, int64_t now_millis, const Scr
   const std::string state = job.StateName();
   const std::string name = SafeText(absl::StrCat(view.job.name, " (", view.job.job_id, ")  "));
   const std::string line =
-      absl::StrCat(name, state, view.epoch > 0 ? absl::StrCat("  attempt ", view.epoch + 1) : "", "  ",
-                   core::FormatDuration(job.RunningMillis(now_millis)));
+      absl::StrCat(name, state, view.epoch > 0 ? absl::StrCat("  attempt ", view.epoch + 1) : "",
+                   "  ", core::FormatDuration(job.RunningMillis(now_millis)));
   const char* color = view.verdict ? ColorOf(view.verdict->outcome) : job.lost ? kRed : kCyan;
   return Finish(line, name.size(), state.size(), color, screen);
 }
@@ -161,10 +161,11 @@ std::string RenderCounts(const core::ObservedJob& job, const Screen& screen) {
     for (const auto& [state, count] : counts[type.name]) {
       states.push_back(absl::StrCat(count, " ", core::TaskStateName(state)));
     }
-    absl::StrAppend(&text, Finish(absl::StrCat(PadToWidth(SafeText(core::TypeName(type.name)), width), "  ",
-                                               PadToWidth(absl::StrCat(type.instances), 5), "  ",
-                                               absl::StrJoin(states, ", ")),
-                                  screen));
+    absl::StrAppend(
+        &text, Finish(absl::StrCat(PadToWidth(SafeText(core::TypeName(type.name)), width), "  ",
+                                   PadToWidth(absl::StrCat(type.instances), 5), "  ",
+                                   absl::StrJoin(states, ", ")),
+                      screen));
   }
   for (size_t index = 0; index < std::min(failed.size(), kMaxFailed); ++index) {
     absl::StrAppend(&text, Finish(failed[index], screen));

@@ -1,5 +1,5 @@
-// A local job's tasks run in <job folder>/containers/ID; on YARN each has a folder container_… in one
-// of the NodeManager's. The job's job.xml says from where the program was packed.
+// A local job's tasks run in <job folder>/containers/ID; on YARN each has a folder container_… in
+// one of the NodeManager's. The job's job.xml says from where the program was packed.
 #include "client/show/source_paths.h"
 
 #include <algorithm>
@@ -41,8 +41,8 @@ size_t EndOf(const std::string& line, size_t begin) {
   return std::min(line.find_first_of(kEnds, begin), line.size());
 }
 
-/// A path with what comes after `folder`, which begins at `begin`; nothing if it does not lead below
-/// a folder in there.
+/// A path with what comes after `folder`, which begins at `begin`; nothing if it does not lead
+/// below a folder in there.
 std::optional<FoundPath> PathFrom(const std::string& line, size_t begin, size_t after_folder) {
   const size_t end = EndOf(line, begin);
   const size_t slash = line.find('/', after_folder);
@@ -50,8 +50,18 @@ std::optional<FoundPath> PathFrom(const std::string& line, size_t begin, size_t 
   return FoundPath{begin, slash + 1, end};
 }
 
-/// The next path into a container's folder on YARN. Its begin is not known, as each node has its own
-/// folders.
+/// The next path into a task's folder in `folder`.
+std::optional<FoundPath> FindBelow(const std::string& folder, const std::string& line,
+                                   size_t from) {
+  for (size_t begin = line.find(folder, from); begin != std::string::npos;
+       begin = line.find(folder, begin + 1)) {
+    if (auto found = PathFrom(line, begin, begin + folder.size())) return found;
+  }
+  return std::nullopt;
+}
+
+/// The next path into a container's folder on YARN. Its begin is not known, as each node has its
+/// own folders.
 std::optional<FoundPath> FindOnYarn(const std::string& line, size_t from) {
   for (size_t name = line.find(kYarnContainer, from); name != std::string::npos;
        name = line.find(kYarnContainer, name + 1)) {
@@ -111,9 +121,8 @@ std::string SourcePaths::Rewrite(const std::string& line) const {
   while (true) {
     std::optional<FoundPath> found;
     for (const std::string& folder : containers_) {
-      const size_t begin = line.find(folder, done);
-      if (begin == std::string::npos || (found && found->begin < begin)) continue;
-      if (auto path = PathFrom(line, begin, begin + folder.size())) found = path;
+      const std::optional<FoundPath> path = FindBelow(folder, line, done);
+      if (path && (!found || path->begin < found->begin)) found = path;
     }
     if (containers_.empty()) found = FindOnYarn(line, done);
     if (!found) break;

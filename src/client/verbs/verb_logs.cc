@@ -275,15 +275,16 @@ Verb LogsVerb() {
       "what the tasks print, also while they run",
       "JOB is a job's name, a part of it from the start or to the end, or \"latest\" (the "
       "default).\n"
-      "TASK is one task (worker:0), all tasks of a type (worker), or the ApplicationMaster "
-      "(am); without it\n"
-      "the logs of all tasks are printed, each line behind its task's name. A single word with "
-      "a colon is a "
-      "TASK.\n"
+      "TASK is one task (worker:0; main:0 in a job of one program), all tasks of a type (worker), "
+      "or "
+      "the\nApplicationMaster (am); without it the logs of all tasks are printed, each line behind "
+      "its task's name. A\nsingle word with a colon is a TASK.\n"
       "Lines of several logs are merged by the time at which they were printed.\n"
       "--first-error begins with the verdict. Then come the error that the guilty task printed, or "
-      "its last lines\nif it printed none, and the first error that others printed after that. "
-      "Known kinds of secrets never\nstand in logs (tony.task.log.redact adds to them).\n",
+      "its last lines\nif it printed none, and the first error that others printed after that; its "
+      "paths lead to your own files\ninstead of a task's copies. Known kinds of secrets never "
+      "stand "
+      "in logs (tony.task.log.redact adds to\nthem).\n",
       {{"follow", "", false, "go on printing until the job has ended", "f"},
        {"exit-code", "", false,
         "end with the exit status of tony-submit for the job, or with 6 while it goes on"},

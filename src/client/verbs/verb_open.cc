@@ -59,7 +59,7 @@ absl::StatusOr<core::TaskId> ChooseTask(const CommandLine& line, const StoredJob
     return absl::InvalidArgumentError(
         absl::StrCat("--task=", name, " is not one task; write --task=TYPE:INDEX"));
   }
-  if (!view.visualization) return absl::FailedPreconditionError(NothingListens(job));
+  if (!view.visualization) return absl::NotFoundError(NothingListens(job));
   return view.visualization->task;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/model/job_description.h"
+#include "core/model/task_id.h"
 
 namespace tony::core {
 

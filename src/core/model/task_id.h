@@ -10,8 +10,8 @@ namespace tony::core {
 /// container.
 inline constexpr char kMasterTaskType[] = "am";
 
-/// The name of a type for people: that one is "main", since every job has an ApplicationMaster, whose
-/// log is called "am".
+/// The name of a type for people: that one is "main", since every job has an ApplicationMaster,
+/// whose log is called "am".
 inline std::string TypeName(const std::string& type) {
   return type == kMasterTaskType ? "main" : type;
 }

@@ -78,6 +78,7 @@ struct EpochOpened {
   int retries_left = 0;                 ///< after failures of the user's program
   int infrastructure_retries_left = 0;  ///< after lost containers and executors
   bool lost = false;  ///< the cause is a loss, which counts against infrastructure_retries_left
+  std::string error = {};  ///< the exception that the guilty task printed last; empty: none
   bool operator==(const EpochOpened&) const = default;
 };
 

@@ -8,7 +8,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "core/record/duration_text.h"
-#include "core/record/error_line.h"
 
 namespace tony::core {
 namespace {
@@ -85,9 +84,8 @@ struct Folder {
                              .began_millis = std::exchange(view.attempt_began_millis, 0),
                              .ended_millis = unix_millis,
                              .cause = event.cause,
-                             .guilty = event.guilty};
-    const JobView::Task* guilty = event.guilty ? view.FindTask(*event.guilty) : nullptr;
-    if (guilty != nullptr && guilty->last.exit) attempt.error = ErrorLine(guilty->last.exit->tail);
+                             .guilty = event.guilty,
+                             .error = event.error};
     if (view.attempts.size() >= JobView::kMostAttempts) view.attempts.erase(view.attempts.begin());
     view.attempts.push_back(std::move(attempt));
   }
@@ -119,8 +117,8 @@ std::string JobView::Attempt::Describe() const {
   const bool told = error.empty() || absl::StrContains(cause, error);
   return absl::StrCat(
       "attempt ", number,
-      began_millis == 0 ? "" : absl::StrCat(", ", FormatDuration(ended_millis - began_millis)), ": ",
-      cause, told ? "" : absl::StrCat(", ", error));
+      began_millis == 0 ? "" : absl::StrCat(", ", FormatDuration(ended_millis - began_millis)),
+      ": ", cause, told ? "" : absl::StrCat(", ", error));
 }
 
 void JobView::Apply(const JobEvent& event) {

@@ -20,12 +20,12 @@ struct JobView {
 
   /// A common run of the job's tasks that failed and was followed by another.
   struct Attempt {
-    int number = 0;  ///< from 1
+    int number = 0;            ///< from 1
     int64_t began_millis = 0;  ///< start of the tasks' programs; 0: they were not all started
     int64_t ended_millis = 0;  ///< time at which the next attempt began
     std::string cause;         ///< "worker:1 exited with code 1"
     std::optional<TaskId> guilty;
-    std::string error;  ///< the guilty task's last line that names an exception; empty: none
+    std::string error;  ///< the exception that the guilty task printed last; empty: none
 
     /// "attempt 1, 1.1s: worker:1 exited with code 1, RuntimeError: bad batch 17"
     std::string Describe() const;
@@ -43,7 +43,7 @@ struct JobView {
   std::optional<JobWaiting> waiting;  ///< set only while the job waits
   int64_t waiting_since_millis = 0;
   std::optional<VisualizationReady> visualization;  ///< set only while something listens there
-  std::vector<Attempt> attempts;     ///< the earlier ones, oldest first
+  std::vector<Attempt> attempts;                    ///< the earlier ones, oldest first
   int64_t attempt_began_millis = 0;  ///< as Attempt::began_millis, of the present attempt
   std::vector<std::string> notes;
   std::vector<Task> tasks;         ///< in the order of the job's types, then by index

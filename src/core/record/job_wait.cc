@@ -128,7 +128,7 @@ std::optional<JobWaiting> WaitIn(JobState state, const std::vector<AwaitedTask>&
 
 std::optional<JobWaiting> WaitOf(const JobView& view) {
   const std::vector<AwaitedTask> tasks = AwaitedTasks(view);
-  // Before any program has ended there may be tasks of later stages, which run after others.
+  // A task without a container, of a later stage or of an elastic job, counts as missing.
   const bool nothing_missing = view.state == JobState::kRunning && Count(tasks, IsStarting) == 0;
   return nothing_missing ? std::nullopt : WaitIn(view.state, tasks);
 }

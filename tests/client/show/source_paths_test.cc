@@ -48,9 +48,9 @@ TEST_F(SourcePathsTest, ATracebackLeadsToTheUsersFile) {
 TEST_F(SourcePathsTest, OtherLinesKeepTheirPaths) {
   EXPECT_EQ(Rewrite(absl::StrCat(task_, "/exc.py:3:5 and ", task_, "/exc.py!")),
             absl::StrCat("src/exc.py:3:5 and exc.py!"));
-  for (const std::string& line : {std::string("  File \"/usr/lib/python3.11/os.py\", line 5"),
-                                  std::string(), task_, task_ + "/", job_ + "/containers/",
-                                  absl::StrCat("File \"", task_)}) {
+  for (const std::string& line :
+       {std::string("  File \"/usr/lib/python3.11/os.py\", line 5"), std::string(), task_,
+        task_ + "/", job_ + "/containers/", absl::StrCat("File \"", task_)}) {
     EXPECT_EQ(Rewrite(line), line);
   }
 }

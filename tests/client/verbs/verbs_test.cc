@@ -166,8 +166,8 @@ TEST_F(VerbTest, StatusShowsTasksAndVerdict) {
   EXPECT_EQ(Run({"status"}), kVerbDone);
   EXPECT_THAT(out_, AllOf(HasSubstr("worker:1  FAILED"),
                           HasSubstr("FAILED (TASK_FAILED): worker:1 exited with code 3."),
-                          Not(HasSubstr("Visualization")),
-                          HasSubstr("\nContainment: cgroup\n"), Not(HasSubstr("\x1b"))));
+                          Not(HasSubstr("Visualization")), HasSubstr("\nContainment: cgroup\n"),
+                          Not(HasSubstr("\x1b"))));
   const Json json = RunJson({"status", "job"});
   EXPECT_EQ(json["state"], "FAILED");
   EXPECT_EQ(json["verdict"]["guilty"], "worker:1");

@@ -38,7 +38,8 @@ struct RecordRenderer {
   std::string operator()(const EpochOpened& event) {
     return absl::StrCat("epoch ", event.epoch, " retries-left=", event.retries_left, "+",
                         event.infrastructure_retries_left,
-                        Optional("guilty=", event.guilty ? event.guilty->ToString() : ""), " ",
+                        Optional("guilty=", event.guilty ? event.guilty->ToString() : ""),
+                        event.lost ? " lost" : "", Optional("error=", event.error), " ",
                         Quoted(event.cause));
   }
   std::string operator()(const VisualizationReady& event) {

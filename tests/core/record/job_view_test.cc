@@ -92,13 +92,10 @@ TEST_F(JobViewTest, ANewEpochForgetsWhatBelongedToTheOldProcesses) {
 }
 
 TEST_F(JobViewTest, EarlierAttemptsKeepTheirReasons) {
-  TaskChanged failed{.task = {"worker", 1}, .state = TaskState::kFailed};
-  failed.exit = TaskExit{.code = 1, .tail = {"Traceback (most recent call last):",
-                                             "  File \"train.py\", line 3, in <module>",
-                                             "RuntimeError: bad batch 17", "rank 1 leaves"}};
   Apply(JobStateChanged{JobState::kRunning, 0, ""});
-  Apply(failed);
-  Apply(EpochOpened{1, "worker:1 exited with code 1", TaskId{"worker", 1}, 1});
+  Apply(JobNote{"it runs"});
+  Apply(EpochOpened{1, "worker:1 exited with code 1", TaskId{"worker", 1}, 1, 3, false,
+                    "RuntimeError: bad batch 17"});
   Apply(EpochOpened{2, "worker:0 was lost", TaskId{"worker", 0}, 1, 2, true});
   ASSERT_EQ(view_.attempts.size(), 2u);
   EXPECT_EQ(view_.attempts[0].Describe(),

@@ -218,6 +218,7 @@ void Executor::OnReattached(const v1::Reattached& reattached) {
   if (const auto& silence = silence_.silence(); silence) {
     Send(SilentMessage(run_, silence->millis, silence->cpu_share));
   }
+  if (ports_.visualization_port() != 0) Send(VisualizationMessage(run_, visualization_listens_));
 }
 
 // A tunnel may reach the task's reserved ports and nothing else on this machine, even if the
@@ -407,6 +408,7 @@ void Executor::RunTask(const std::string& shell_command, const core::ClusterSpec
   if (assignment_.release_ports()) ports_.ReleaseSockets();
   meter_.Reset(identity_.counters_folder);
   stall_.clear();
+  visualization_listens_ = false;
   silence_.Reset(clock_.Now());
   hung_.clear();
   LogDebug("starting the program", {{"epoch", identity_.epoch}, {"attempt", identity_.attempt}});

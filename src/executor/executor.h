@@ -95,6 +95,8 @@ class Executor {
   void ReportStrangers();
   /// Reports a stall of the program's ranks, when it has changed.
   void ReportStall();
+  /// Reports that something listens on the visualization port, or no longer does.
+  void ReportVisualization();
   void OnUsage(const core::TaskUsage& usage);
   void ShutDown(int exit_code, const std::string& why);
   /// False if no threads can be started; the reason has then been printed and the loop is about to
@@ -123,9 +125,10 @@ class Executor {
   int incarnation_ = 0;         ///< newest incarnation of an ApplicationMaster heard of; 0: none
   core::input::HeldTask held_;  ///< what the hello of the next stream reports
   TaskRun run_;  ///< the run in which the program was last started; its end is reported with it
-  std::string stall_;        ///< the stall that was reported last; empty: none
-  bool keep_ports_ = false;  ///< keep the reserved ports, because the epoch goes on
-  bool started_ = false;     ///< a Start of the epoch prepared last was received
+  std::string stall_;                   ///< the stall that was reported last; empty: none
+  bool visualization_listens_ = false;  ///< reported last for this run
+  bool keep_ports_ = false;             ///< keep the reserved ports, because the epoch goes on
+  bool started_ = false;                ///< a Start of the epoch prepared last was received
   bool localized_ = false;
   absl::Status localization_;  ///< the error of a failed unpacking
   core::Environment hadoop_;   ///< variables that the program needs to read HDFS by itself

@@ -29,6 +29,7 @@ void Executor::Beat() {
   // overloaded ApplicationMaster gets no more of them than it can answer.
   if (NoticeDoubt() && lease_.awaits_answer()) return;
   Send(HeartbeatMessage(lease_.SentHeartbeat()));
+  ReportVisualization();
 }
 
 void Executor::OnHeartbeatAnswer(const v1::HeartbeatAnswer& answer) {
@@ -72,6 +73,17 @@ void Executor::OnUsage(const core::TaskUsage& usage) {
   Send(MeasurementMessage(usage));
   const auto silence = silence_.OnUsage(process_.last_output(), usage.cpu_seconds, clock_.Now());
   if (silence) Send(SilentMessage(run_, silence->millis, silence->cpu_share));
+}
+
+// The end of a run is not reported here: the ApplicationMaster knows that nothing listens then.
+void Executor::ReportVisualization() {
+  if (held_.phase != core::input::HeldTask::Phase::kRunning) return;
+  const bool listens = ports_.VisualizationListens();
+  if (listens == visualization_listens_) return;
+  visualization_listens_ = listens;
+  LogDebug(listens ? "the visualization port has a listener" : "the visualization port has none",
+           {{"epoch", run_.epoch}, {"port", ports_.visualization_port()}});
+  Send(VisualizationMessage(run_, listens));
 }
 
 void Executor::ReportStall() {

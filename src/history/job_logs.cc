@@ -111,9 +111,13 @@ absl::StatusOr<std::string> ResolveTask(const core::JobView& view, const std::st
   std::vector<std::string> tasks;
   for (const core::JobView::Task& task : view.tasks) {
     const core::TaskId& id = task.last.task;
-    if (wish == id.ToString() || wish == id.ToPath()) return id.ToString();
-    if (wish == id.type) return wish;
-    if (tasks.size() < 10) tasks.push_back(id.ToString());
+    const std::string name = id.ToString();
+    if (wish == name || wish == id.ToPath()) return name;
+    if (wish == core::TypeName(id.type)) return wish;
+    // The program of a job without types is called main:0, and by its type, am:0.
+    if (wish == absl::StrCat(id.type, ":", id.index)) return name;
+    if (wish == absl::StrCat(core::TypeName(id.type), "-", id.index)) return name;
+    if (tasks.size() < 10) tasks.push_back(name);
   }
   if (tasks.size() < view.tasks.size()) tasks.push_back("…");
   tasks.push_back(kMasterTaskType);

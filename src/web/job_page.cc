@@ -104,7 +104,7 @@ std::string Headline(const core::ObservedJob& job, int64_t now_millis) {
   if (view.submitted_millis != 0) html += Fact("Submitted", TimeText(view.submitted_millis));
   html += Fact(view.ended_millis != 0 ? "Ran for" : "Age",
                core::FormatDuration(job.RunningMillis(now_millis)));
-  if (view.epoch > 0) html += Fact("Epoch", absl::StrCat(view.epoch));
+  if (view.epoch > 0) html += Fact("Attempt", absl::StrCat(view.epoch + 1));
   return html + "</dl>\n</header>\n";
 }
 
@@ -139,8 +139,7 @@ std::string WaitCard(const core::ObservedJob& job, int64_t now_millis) {
   const core::JobView& view = job.view;
   if (view.verdict || job.lost) return "";
   // If no wait is on record, the wait that belongs to the state is shown.
-  const std::optional<core::JobWaiting> waiting =
-      view.waiting ? view.waiting : core::WaitIn(view.state, core::AwaitedTasks(view));
+  const std::optional<core::JobWaiting> waiting = view.waiting ? view.waiting : core::WaitOf(view);
   if (!waiting) return "";
   const int64_t since = view.waiting ? view.waiting_since_millis : view.state_since_millis;
   std::string html = absl::StrCat(
@@ -275,6 +274,15 @@ std::string Notes(const core::JobView& view) {
   return html + "</ul>\n</section>\n";
 }
 
+std::string Attempts(const core::JobView& view) {
+  if (view.attempts.empty()) return "";
+  std::string html = "<section class=\"card\">\n<h2>Earlier attempts</h2>\n<ul>\n";
+  for (const core::JobView::Attempt& attempt : view.attempts) {
+    absl::StrAppend(&html, "<li>", Escape(attempt.Describe()), "</li>\n");
+  }
+  return html + "</ul>\n</section>\n";
+}
+
 // The foot says how fresh the page is, since a page of a living job reloads itself and one of an
 // ended job does not.
 std::string Foot(const core::ObservedJob& job, int64_t now_millis) {
@@ -293,7 +301,7 @@ std::string Foot(const core::ObservedJob& job, int64_t now_millis) {
 std::string RenderJobPage(const core::ObservedJob& job, int64_t now_millis) {
   return absl::StrCat(Head(job), "<body>\n", Headline(job, now_millis), "<main>\n",
                       VerdictCard(job), WaitCard(job, now_millis), VisualizationCard(job),
-                      TaskTable(job, now_millis), Notes(job.view), "</main>\n",
+                      TaskTable(job, now_millis), Attempts(job.view), Notes(job.view), "</main>\n",
                       Foot(job, now_millis), "</body>\n</html>\n");
 }
 

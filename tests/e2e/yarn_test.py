@@ -309,6 +309,8 @@ class Looking(OnYarn, unittest.TestCase):
     def test_a_task_s_page_through_the_tunnel(self):
         site, job = self.start()
         self.wait_until_shown(site, job)
+        self.assertTrue(machine.wait_until(
+            lambda: site.verb("status", job.id)["visualization"], DEADLINE_SECONDS))
         opened = subprocess.Popen(
             site.command("tony", "open", job.id, "--tensorboard"), env=site.environment,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,

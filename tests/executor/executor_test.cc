@@ -294,6 +294,26 @@ TEST_F(ExecutorTest, AStrangerOfTheOldEpochIsNotTheNewOnes) {
   EXPECT_EQ(Next<input::ExecutorRegistered>().epoch, 2);
 }
 
+TEST_F(ExecutorTest, SaysWhenSomethingListensForVisualizationAndWhenNothingDoes) {
+  if (!os::HasPython()) GTEST_SKIP() << "needs python3 for a program that listens";
+  v1::Assignment assignment = AssignmentOf(
+      "exec python3 -c 'import os, socket\n"
+      "s = socket.create_server((\"127.0.0.1\", int(os.environ[\"TB_PORT\"])))\n"
+      "while not os.path.exists(\"close\"): os.sched_yield()\n"
+      "s.close()\n"
+      "while not os.path.exists(\"go\"): os.sched_yield()'");
+  assignment.set_wants_visualization_port(true);
+  RunTask(assignment, 4);
+  const auto begun = Next<input::VisualizationListener>();
+  EXPECT_EQ(begun.epoch, 4);
+  EXPECT_EQ(begun.attempt, 4);
+  EXPECT_TRUE(begun.listens);
+  os::Put(working_ + "/close", "");
+  EXPECT_FALSE(Next<input::VisualizationListener>().listens);
+  os::Put(working_ + "/go", "");
+  EXPECT_TRUE(Next<input::TaskEnded>().exit.ok());
+}
+
 TEST_F(ExecutorTest, TheProgramsOwnListenerIsNoStranger) {
   if (!os::HasPython()) GTEST_SKIP() << "needs python3 for a program that listens";
   v1::Assignment assignment = AssignmentOf(
@@ -308,6 +328,7 @@ TEST_F(ExecutorTest, TheProgramsOwnListenerIsNoStranger) {
   assignment.set_metrics_interval_ms(100);
   RunTask(assignment);
   ASSERT_EQ(ready_.NextLine(), "listening");
+  EXPECT_TRUE(Next<input::VisualizationListener>().listens);
   // One measurement with it, and the look after the end: neither names anybody.
   ASSERT_TRUE(driver_.Await([&] {
     while (const auto next = inputs_.TryNext()) {

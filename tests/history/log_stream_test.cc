@@ -150,6 +150,20 @@ TEST(LogStream, ResolvesTasks) {
               HasSubstr("its tasks: chief:0, ps:0, worker:0, worker:1, am"));
 }
 
+TEST(LogStream, TheProgramOfAJobOfOneProgramHasTwoNames) {
+  core::JobView view;
+  core::JobSubmitted submitted;
+  submitted.types = {{core::kMasterTaskType, 1}};
+  view.Apply({1, 1, submitted});
+  for (const char* const wish : {"main:0", "am:0", "main-0", "am-0"}) {
+    EXPECT_EQ(*ResolveTask(view, wish), "main:0") << wish;
+  }
+  EXPECT_EQ(*ResolveTask(view, "main"), "main");
+  EXPECT_EQ(*ResolveTask(view, "am"), "am") << "the ApplicationMaster's own log";
+  EXPECT_THAT(std::string(ResolveTask(view, "main:1").status().message()),
+              HasSubstr("its tasks: main:0, am"));
+}
+
 TEST(LogStream, FollowsNewLinesNewAttemptsAndRotationToTheEnd) {
   LoggingJob job;
   client::HeldLock lock(job.folder);

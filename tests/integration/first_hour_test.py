@@ -48,8 +48,7 @@ class FirstHourTest(JobTest):
         """What `tony logs --first-error` says, without what differs each time."""
         result = self.site.run("tony", "logs", "--first-error", *arguments)
         self.assertEqual((result.returncode, result.stderr), (0, ""))
-        text = re.sub(r", at \d{4}-\d\d-\d\d [\d:.]+:\n", ":\n", result.stdout)
-        return re.sub(r'"/[^"]*/containers/[^"/]*/', '"', text)
+        return re.sub(r", at \d{4}-\d\d-\d\d [\d:.]+:\n", ":\n", result.stdout)
 
     def test_a_task_that_dies_silently_is_named_before_its_victims(self):
         barrier = self.pipe("barrier")
@@ -70,9 +69,9 @@ class FirstHourTest(JobTest):
             "What others printed after that:\n"
             "worker:0, attempt 1, stderr, line 1:\n"
             "  > Traceback (most recent call last):\n"
-            '  >   File "train.py", line 11, in <module>\n'
+            '  >   File "src/train.py:11", in <module>\n'
             "  >     time.sleep(600)\n"
-            '  >   File "train.py", line 3, in complain\n'
+            '  >   File "src/train.py:3", in complain\n'
             "  >     raise RuntimeError('Connection closed by peer')\n"
             "  > RuntimeError: Connection closed by peer\n"))
 
@@ -90,8 +89,8 @@ class FirstHourTest(JobTest):
             "  > Fatal Python error: Segmentation fault\n"
             "  > \n"
             "  > Current thread 0x… (most recent call first):\n"
-            '  >   File "train.py", line 3 in step\n'
-            '  >   File "train.py", line 4 in <module>\n'))
+            '  >   File "src/train.py:3" in step\n'
+            '  >   File "src/train.py:4" in <module>\n'))
 
     def test_an_elastic_job_that_cannot_import_names_a_process_and_not_the_driver(self):
         job = self.submit(

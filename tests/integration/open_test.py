@@ -195,7 +195,7 @@ class OpenTest(integration_case.JobTest):
 
     def test_a_browser_reaches_what_a_task_serves(self):
         job = self.submit(f"echo 'from the task' > index.html; exec {SERVE}")
-        job.wait_until_running("worker:0")
+        job.wait_for_visualization()
         process, port = self.open_tunnel(job, "--tensorboard")
         page = self.wait_for_page(port)
         self.assertEqual(page, "from the task\n")
@@ -217,7 +217,7 @@ class OpenTest(integration_case.JobTest):
 
     def test_another_application_master_leads_there_too(self):
         job = self.submit(f"echo 'from the task' > index.html; exec {SERVE}")
-        job.wait_until_running("worker:0")
+        job.wait_for_visualization()
         process, _ = self.open_tunnel(job, "--tensorboard")
         (master,) = machine.programs_of(job.id, "tony-am")
         os.kill(master, signal.SIGKILL)
@@ -231,6 +231,8 @@ class OpenTest(integration_case.JobTest):
             ),
             "attached executors",
         )
+        # The executor repeats to the new ApplicationMaster that something listens.
+        job.wait_for_visualization(2)
         _, port = self.open_tunnel(job, "--tensorboard")
         self.assertEqual(self.wait_for_page(port), "from the task\n")
         self.assertEqual(self.open_page(job).enter()[0], 303)

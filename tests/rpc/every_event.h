@@ -66,7 +66,7 @@ inline std::vector<core::JobEventBody> FullBodies(const std::string& text) {
           core::JobStateChanged{core::JobState::kRestarting, 7, text},
           core::JobWaiting{text, {text, "ps:0"}, text},
           changed,
-          core::EpochOpened{4, text, task, 2},
+          core::EpochOpened{4, text, task, 2, 3, true, text},
           core::VisualizationReady{task, text},
           core::TaskMeasured{task, FullUsage(), 3},
           core::MasterRestarted{3, text},

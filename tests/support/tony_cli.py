@@ -194,6 +194,16 @@ class EventStream:
         """Waits until the programs of all `names` run; returns their process ids."""
         return [int(self.wait_for_task(name, "RUNNING", epoch)["pid"]) for name in names]
 
+    def wait_for_visualization(self, number=1):
+        """Waits until it was said so often that something listens at TB_PORT; returns its address."""
+
+        def find(events):
+            found = [event["visualization_ready"]["url"] for event in events
+                     if event.get("visualization_ready", {}).get("url")]
+            return found[number - 1] if len(found) >= number else None
+
+        return self.wait_for(find, "visualization")
+
     @property
     def id(self):
         """The job's id. Waits for the first event."""

@@ -139,6 +139,25 @@ TEST(JobPage, Visualization) {
   EXPECT_THAT(job.Page(), Not(HasSubstr("href=\"javascript")));
 }
 
+TEST(JobPage, EarlierAttemptsAndTheirReasons) {
+  SampleJob job;
+  EXPECT_THAT(job.Page(), Not(HasSubstr("ttempts")));
+  job.State(core::JobState::kRunning)
+      .Add(core::EpochOpened{1, "worker:1 exited with code 1", core::TaskId{"worker", 1}, 1, 3,
+                             false, "RuntimeError: bad batch 17"});
+  EXPECT_THAT(job.Page(), HasSubstr("<dt>Attempt</dt><dd>2</dd>"));
+  EXPECT_THAT(job.Page(), HasSubstr("<h2>Earlier attempts</h2>\n<ul>\n<li>attempt 1, 1.0s: "
+                                    "worker:1 exited with code 1, RuntimeError: bad batch 17"));
+}
+
+TEST(JobPage, AJobThatRunsDoesNotWait) {
+  SampleJob job(1);
+  job.State(core::JobState::kRunning);
+  EXPECT_THAT(job.Page(), HasSubstr("Waiting"));
+  job.Task(0, core::TaskState::kRunning);
+  EXPECT_THAT(job.Page(), Not(HasSubstr("Waiting")));
+}
+
 TEST(JobPage, LogsThatAreKeptElsewhere) {
   SampleJob job;
   core::TaskChanged change{.task = {"worker", 0}, .state = core::TaskState::kRunning, .attempt = 1};
@@ -154,6 +173,7 @@ TEST(JobPage, LogsThatAreKeptElsewhere) {
 TEST(JobPage, EverythingIsEscaped) {
   SampleJob job(1, kEvil);
   job.Task(0, core::TaskState::kFailed, 1, kEvil)
+      .Add(core::EpochOpened{1, kEvil, std::nullopt, 0, 0, false, kEvil})
       .Add(core::JobNote{kEvil})
       .Add(core::JobWaiting{kEvil, {kEvil}, kEvil})
       .Add(core::VisualizationReady{{kEvil, 0}, kEvil});

@@ -73,6 +73,15 @@ Json TaskToJson(const core::JobView::Task& task, const core::ObservedJob& job) {
   return json;
 }
 
+Json AttemptToJson(const core::JobView::Attempt& attempt) {
+  return {{"attempt", attempt.number},
+          {"began_millis", OrNull(attempt.began_millis)},
+          {"ended_millis", attempt.ended_millis},
+          {"cause", attempt.cause},
+          {"guilty", attempt.guilty ? Json(attempt.guilty->ToString()) : Json()},
+          {"error", OrNull(attempt.error)}};
+}
+
 Json WaitingToJson(const core::JobView& view) {
   if (!view.waiting) return Json();
   return {{"what", view.waiting->what},
@@ -93,7 +102,8 @@ Json JobToJson(const StoredJob& stored, bool details) {
   json["backend"] = OrNull(view.job.backend);
   json["state"] = stored.job.StateName();
   json["alive"] = stored.alive;
-  json["epoch"] = view.epoch;
+  json["epoch"] = view.epoch;  // what the programs find in TONY_EPOCH
+  json["attempt"] = view.epoch + 1;
   json["submitted_millis"] = OrNull(stored.submitted_millis);
   json["ended_millis"] = OrNull(view.ended_millis);
   json["sentence"] = OrNull(stored.sentence);
@@ -103,6 +113,9 @@ Json JobToJson(const StoredJob& stored, bool details) {
   json["visualization"] = view.visualization ? Json(view.visualization->url) : Json();
   json["log_folder"] = OrNull(view.job.log_folder);
   json["notes"] = view.notes;
+  json["attempts"] = Json::array();
+  for (const core::JobView::Attempt& attempt : view.attempts)
+    json["attempts"].push_back(AttemptToJson(attempt));
   json["tasks"] = Json::array();
   for (const core::JobView::Task& task : view.tasks)
     json["tasks"].push_back(TaskToJson(task, stored.job));

@@ -9,7 +9,8 @@
 namespace tony::client {
 
 /// The job's id, name, state, times and verdict; with `details` also its tasks, waiting,
-/// visualization, notes and log folder. Times are Unix milliseconds; an unknown value is null.
+/// earlier attempts, visualization, notes and log folder. Times are Unix milliseconds; an unknown
+/// value is null.
 nlohmann::ordered_json JobToJson(const StoredJob& job, bool details);
 
 /// Indented text, ended by '\n'. Bytes that are not UTF-8 are replaced.

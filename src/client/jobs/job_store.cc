@@ -48,17 +48,18 @@ core::JobWaiting WaitForMaster(bool had_one) {
           "tony-submit does both"};
 }
 
-/// Fills in a sentence about the wait when no event has one.
+/// Fills in a sentence about the wait when no event has one, and forgets what a lost job showed.
 void FillInWait(StoredJob& job) {
   core::JobView& view = job.job.view;
   const bool had_master = view.last_sequence > 0;
   if (job.ended() || job.job.lost) {
     view.waiting.reset();
+    view.visualization.reset();
   } else if (!os::IsFileLocked(job.folder.am_lock())) {
     view.waiting = WaitForMaster(had_master);
     view.waiting_since_millis = had_master ? job.job.last_millis : job.submitted_millis;
   } else if (!view.waiting) {
-    view.waiting = core::WaitIn(view.state, core::AwaitedTasks(view));
+    view.waiting = core::WaitOf(view);
     view.waiting_since_millis =
         view.state_since_millis != 0 ? view.state_since_millis : job.submitted_millis;
   }

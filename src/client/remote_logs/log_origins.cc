@@ -24,7 +24,8 @@ std::optional<LogOrigin> LogOrigins::Take(const core::JobEvent& event) {
     return std::nullopt;
   }
   const std::string task = change->task.ToString();
-  if (!selection_.task.empty() && selection_.task != task && selection_.task != change->task.type) {
+  if (!selection_.task.empty() && selection_.task != task &&
+      selection_.task != core::TypeName(change->task.type)) {
     return std::nullopt;
   }
   if (!seen_.insert(change->container).second) return std::nullopt;

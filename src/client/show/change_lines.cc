@@ -21,11 +21,18 @@ std::string Because(const std::string& sentence) {
   return sentence.empty() ? "" : absl::StrCat(": ", sentence);
 }
 
+/// "3 lost containers may still be replaced"
+std::string LossesLeft(int count) {
+  if (count <= 0) return "no lost container may be replaced any more";
+  return absl::StrCat(count, count == 1 ? " lost container" : " lost containers",
+                      " may still be replaced");
+}
+
 struct Describer {
   std::string operator()(const core::JobSubmitted& event) const {
     std::vector<std::string> types;
     for (const core::JobSubmitted::Type& type : event.types) {
-      types.push_back(absl::StrCat(type.instances, " ", type.name));
+      types.push_back(absl::StrCat(type.instances, " ", core::TypeName(type.name)));
     }
     const std::string tasks =
         types.empty() ? "no tasks besides the ApplicationMaster" : absl::StrJoin(types, ", ");
@@ -39,11 +46,14 @@ struct Describer {
         absl::StrCat("Job is ", core::JobStateName(event.state), Because(event.sentence)));
   }
   std::string operator()(const core::EpochOpened& event) const {
-    return SafeText(absl::StrCat("Epoch ", event.epoch, " begins", Because(event.cause),
-                                 " (left: ", event.retries_left, " after failures, ",
-                                 event.infrastructure_retries_left, " after losses)"));
+    return SafeText(absl::StrCat(
+        "Attempt ", event.epoch + 1,
+        event.lost ? "" : absl::StrCat(" of ", event.epoch + 1 + event.retries_left), " begins",
+        Because(event.cause),
+        event.lost ? absl::StrCat("; ", LossesLeft(event.infrastructure_retries_left)) : ""));
   }
   std::string operator()(const core::VisualizationReady& event) const {
+    if (event.url.empty()) return "";
     return SafeText(absl::StrCat("Visualization: ", event.url, " (", event.task.ToString(), ")"));
   }
   std::string operator()(const core::MasterRestarted& event) const {
@@ -108,7 +118,8 @@ std::string GroupTasks(const std::vector<core::TaskChanged>& changes) {
     for (const std::string& type : types) {
       const std::set<int>& indices = groups[state][type];
       if (!indices.empty())
-        absl::StrAppend(&text, " ", SafeText(type), " [", RenderIndices(indices), "]");
+        absl::StrAppend(&text, " ", SafeText(core::TypeName(type)), " [", RenderIndices(indices),
+                        "]");
     }
     absl::StrAppend(&text, "\n");
   }

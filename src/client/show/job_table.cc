@@ -3,12 +3,15 @@
 #include "client/show/job_table.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
+#include <system_error>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "client/cli/terminal.h"
+#include "client/show/source_paths.h"
 #include "core/record/duration_text.h"
 #include "core/record/job_wait.h"
 
@@ -83,8 +86,8 @@ std::string Headline(const core::ObservedJob& job, int64_t now_millis, const Scr
   const std::string state = job.StateName();
   const std::string name = SafeText(absl::StrCat(view.job.name, " (", view.job.job_id, ")  "));
   const std::string line =
-      absl::StrCat(name, state, view.epoch > 0 ? absl::StrCat("  epoch ", view.epoch) : "", "  ",
-                   core::FormatDuration(job.RunningMillis(now_millis)));
+      absl::StrCat(name, state, view.epoch > 0 ? absl::StrCat("  attempt ", view.epoch + 1) : "",
+                   "  ", core::FormatDuration(job.RunningMillis(now_millis)));
   const char* color = view.verdict ? ColorOf(view.verdict->outcome) : job.lost ? kRed : kCyan;
   return Finish(line, name.size(), state.size(), color, screen);
 }
@@ -150,7 +153,7 @@ std::string RenderCounts(const core::ObservedJob& job, const Screen& screen) {
   std::string text;
   int width = 4;
   for (const auto& type : job.view.job.types)
-    width = std::max(width, DisplayWidth(SafeText(type.name)));
+    width = std::max(width, DisplayWidth(SafeText(core::TypeName(type.name))));
   absl::StrAppend(&text,
                   Finish(absl::StrCat(PadToWidth("TYPE", width), "  TASKS  STATES"), screen));
   for (const core::JobSubmitted::Type& type : job.view.job.types) {
@@ -158,10 +161,11 @@ std::string RenderCounts(const core::ObservedJob& job, const Screen& screen) {
     for (const auto& [state, count] : counts[type.name]) {
       states.push_back(absl::StrCat(count, " ", core::TaskStateName(state)));
     }
-    absl::StrAppend(&text, Finish(absl::StrCat(PadToWidth(SafeText(type.name), width), "  ",
-                                               PadToWidth(absl::StrCat(type.instances), 5), "  ",
-                                               absl::StrJoin(states, ", ")),
-                                  screen));
+    absl::StrAppend(
+        &text, Finish(absl::StrCat(PadToWidth(SafeText(core::TypeName(type.name)), width), "  ",
+                                   PadToWidth(absl::StrCat(type.instances), 5), "  ",
+                                   absl::StrJoin(states, ", ")),
+                      screen));
   }
   for (size_t index = 0; index < std::min(failed.size(), kMaxFailed); ++index) {
     absl::StrAppend(&text, Finish(failed[index], screen));
@@ -226,7 +230,9 @@ std::string RenderVerdict(const JobView& view, const Screen& screen) {
   const std::string guilty = verdict.guilty ? SafeText(verdict.guilty->ToString()) : "";
   if (verdict.exit && !verdict.exit->tail.empty()) {
     absl::StrAppend(&text, "Last lines of ", guilty.empty() ? "the output" : guilty, ":\n");
-    for (const std::string& line : verdict.exit->tail)
+    std::error_code ignored;
+    const SourcePaths paths(view, std::filesystem::current_path(ignored).string());
+    for (const std::string& line : paths.Rewrite(verdict.exit->tail))
       absl::StrAppend(&text, "  | ", SafeText(line), "\n");
   }
   if (verdict.outcome != core::Outcome::kSucceeded && !view.job.job_id.empty()) {

@@ -1,4 +1,5 @@
-// Renders a job for people: table of tasks, summary, and verdict. Pure text from plain data.
+// Renders a job for people: table of tasks, summary, and verdict. Text from plain data; only the
+// verdict looks for the files that its lines name.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +14,8 @@ namespace tony::client {
 /// wait, visualization, logs. `now_millis`: Unix time for durations.
 std::string RenderJobTable(const core::ObservedJob& job, int64_t now_millis, const Screen& screen);
 
-/// Renders the job's end: outcome, reason, sentence, the guilty task's last lines and where the
-/// logs are. An empty string without a verdict.
+/// Renders the job's end: outcome, reason, sentence, the guilty task's last lines, with paths as in
+/// SourcePaths, and where the logs are. An empty string without a verdict.
 std::string RenderVerdict(const core::JobView& view, const Screen& screen);
 
 /// Renders the current wait in one line without '\n': what is waited for, since when, who is

@@ -8,6 +8,7 @@
 #include "absl/time/time.h"
 #include "client/cli/terminal.h"
 #include "client/jobs/job_json.h"
+#include "client/show/source_paths.h"
 #include "client/verbs/named_jobs.h"
 #include "client/verbs/verbs.h"
 #include "common/logging.h"
@@ -132,16 +133,17 @@ void AddError(const history::FoundError& found, nlohmann::ordered_json& json) {
   json["lines"] = found.error.lines;
 }
 
-void PrintErrorText(const history::FoundError& found, const VerbContext& context) {
+void PrintErrorText(const history::FoundError& found, const SourcePaths& paths,
+                    const VerbContext& context) {
   const logs::PrintedError& error = found.error;
   context.out(absl::StrCat(
       found.log.task, found.log.attempt > 0 ? absl::StrCat(", attempt ", found.log.attempt) : "",
       ", ", found.log.stream, ", line ", error.line_number,
       error.unix_millis > 0 ? absl::StrCat(", at ", TimeText(error.unix_millis)) : "", ":\n"));
-  for (const std::string& line : error.before) {
+  for (const std::string& line : paths.Rewrite(error.before)) {
     LogWriter(context)(absl::StrCat("  | ", line, "\n"));
   }
-  for (const std::string& line : error.lines) {
+  for (const std::string& line : paths.Rewrite(error.lines)) {
     LogWriter(context)(absl::StrCat("  > ", line, "\n"));
   }
 }
@@ -162,12 +164,12 @@ void PrintFailureJson(const history::Failure& failure, const history::FailureErr
 /// What was found of the guilty task's own error, from the end of the failure's sentence on. A mere
 /// mention of an error may be harmless, so the last lines are shown with it.
 void PrintOwnError(const history::Failure& failure, const history::FailureErrors& errors,
-                   const VerbContext& context) {
+                   const SourcePaths& paths, const VerbContext& context) {
   const std::vector<std::string> last_lines =
-      failure.exit ? failure.exit->tail : std::vector<std::string>();
+      failure.exit ? paths.Rewrite(failure.exit->tail) : std::vector<std::string>();
   if (errors.own) {
     context.out("\n");
-    PrintErrorText(*errors.own, context);
+    PrintErrorText(*errors.own, paths, context);
     if (!history::IsMention(*errors.own) || last_lines.empty()) return;
     context.out(absl::StrCat("Last lines of ", failure.guilty->ToString(), ":\n"));
   } else {
@@ -184,17 +186,17 @@ void PrintOwnError(const history::Failure& failure, const history::FailureErrors
 }
 
 void PrintFailureText(const history::Failure& failure, const history::FailureErrors& errors,
-                      const VerbContext& context) {
+                      const SourcePaths& paths, const VerbContext& context) {
   context.out(failure.sentence);
   if (failure.guilty) {
-    PrintOwnError(failure, errors, context);
+    PrintOwnError(failure, errors, paths, context);
   } else {
     context.out(errors.own ? "\n" : "\nNo task printed an error\n");
-    if (errors.own) PrintErrorText(*errors.own, context);
+    if (errors.own) PrintErrorText(*errors.own, paths, context);
   }
   if (!errors.after) return;
   context.out("What others printed after that:\n");
-  PrintErrorText(*errors.after, context);
+  PrintErrorText(*errors.after, paths, context);
 }
 
 /// The first error of the task or type that the user has named.
@@ -210,7 +212,7 @@ int PrintFirstErrorOf(const CommandLine& line, const StoredJob& job,
     AddError(*found, json);
     context.bytes(DumpJson(json));
   } else {
-    PrintErrorText(*found, context);
+    PrintErrorText(*found, SourcePaths(job.job.view, context.working_folder), context);
   }
   return kVerbDone;
 }
@@ -223,7 +225,8 @@ int PrintFirstError(const CommandLine& line, const StoredJob& job,
   if (!failure || others) return PrintFirstErrorOf(line, job, selection, context);
   const history::FailureErrors errors = history::FindErrorsOf(*failure, job.folder, selection);
   line.Has("json") ? PrintFailureJson(*failure, errors, context)
-                   : PrintFailureText(*failure, errors, context);
+                   : PrintFailureText(*failure, errors,
+                                      SourcePaths(job.job.view, context.working_folder), context);
   return kVerbDone;
 }
 
@@ -272,15 +275,16 @@ Verb LogsVerb() {
       "what the tasks print, also while they run",
       "JOB is a job's name, a part of it from the start or to the end, or \"latest\" (the "
       "default).\n"
-      "TASK is one task (worker:0), all tasks of a type (worker), or the ApplicationMaster "
-      "(am); without it\n"
-      "the logs of all tasks are printed, each line behind its task's name. A single word with "
-      "a colon is a "
-      "TASK.\n"
+      "TASK is one task (worker:0; main:0 in a job of one program), all tasks of a type (worker), "
+      "or "
+      "the\nApplicationMaster (am); without it the logs of all tasks are printed, each line behind "
+      "its task's name. A\nsingle word with a colon is a TASK.\n"
       "Lines of several logs are merged by the time at which they were printed.\n"
       "--first-error begins with the verdict. Then come the error that the guilty task printed, or "
-      "its last lines\nif it printed none, and the first error that others printed after that. "
-      "Known kinds of secrets never\nstand in logs (tony.task.log.redact adds to them).\n",
+      "its last lines\nif it printed none, and the first error that others printed after that; its "
+      "paths lead to your own files\ninstead of a task's copies. Known kinds of secrets never "
+      "stand "
+      "in logs (tony.task.log.redact adds to\nthem).\n",
       {{"follow", "", false, "go on printing until the job has ended", "f"},
        {"exit-code", "", false,
         "end with the exit status of tony-submit for the job, or with 6 while it goes on"},

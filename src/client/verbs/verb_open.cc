@@ -11,6 +11,7 @@
 #include "client/verbs/verbs.h"
 #include "common/port_number.h"
 #include "common/status_macros.h"
+#include "core/runtime/visualization.h"
 #include "history/job_logs.h"
 #include "os/files/files.h"
 #include "os/processes/subprocess.h"
@@ -31,6 +32,22 @@ absl::StatusOr<int> ReadPort(const CommandLine& line) {
   return port;
 }
 
+/// Why there is no visualization to open, and what to do.
+std::string NothingListens(const StoredJob& job) {
+  core::JobDescription description;
+  for (const core::JobSubmitted::Type& type : job.job.view.job.types) {
+    description.types.push_back({.name = type.name, .instances = type.instances});
+  }
+  const std::optional<core::TaskId> task = core::VisualizationTask(description);
+  if (!task) return absl::StrCat("job ", job.id, " has no task with a TB_PORT");
+  const std::string nothing = absl::StrCat("nothing listens at TB_PORT of ", task->ToString());
+  // TensorBoard is started already and may take some seconds until it listens.
+  if (task->type == "tensorboard") {
+    return absl::StrCat(nothing, " yet; tony logs ", job.id, " tensorboard shows what it does");
+  }
+  return absl::StrCat(nothing, "; start TensorBoard there or give --sidecar_tensorboard_log_dir");
+}
+
 /// The task to open: the one named by --task, or else the job's visualization task.
 absl::StatusOr<core::TaskId> ChooseTask(const CommandLine& line, const StoredJob& job) {
   const core::JobView& view = job.job.view;
@@ -42,11 +59,7 @@ absl::StatusOr<core::TaskId> ChooseTask(const CommandLine& line, const StoredJob
     return absl::InvalidArgumentError(
         absl::StrCat("--task=", name, " is not one task; write --task=TYPE:INDEX"));
   }
-  if (!view.visualization) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("no task of job ", job.id, " has its visualization port yet: the job is ",
-                     job.job.StateName(), "; or name a task: --task=TYPE:INDEX"));
-  }
+  if (!view.visualization) return absl::NotFoundError(NothingListens(job));
   return view.visualization->task;
 }
 

@@ -42,6 +42,8 @@ absl::StatusOr<int> RunStatus(const CommandLine& line, const VerbContext& contex
   } else {
     text = RenderJobTable(job.job, context.clock->UnixMillis(), screen);
   }
+  for (const core::JobView::Attempt& attempt : job.job.view.attempts)
+    absl::StrAppend(&text, SafeText(attempt.Describe()), "\n");
   absl::StrAppend(&text, ContainmentLine(job.job.view));
   for (const std::string& note : job.job.view.notes)
     absl::StrAppend(&text, "Note: ", SafeText(note), "\n");
@@ -56,7 +58,7 @@ absl::StatusOr<int> RunStatus(const CommandLine& line, const VerbContext& contex
 Verb StatusVerb() {
   return {"status",
           "[JOB]",
-          "one job: its tasks, what it waits for, its verdict",
+          "one job: its tasks, what it waits for, its earlier attempts, its verdict",
           "JOB is a job's name, a part of it from the start or to the end, or \"latest\" (the "
           "default).\n",
           {},

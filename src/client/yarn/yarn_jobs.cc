@@ -127,8 +127,9 @@ StoredJob YarnJobs::Read(const backend::ApplicationReport& report) {
   AddReport(report, job);
   if (job.job.lost && report.diagnostics == kForgotten) AddCluster(job);
   core::JobView& view = job.job.view;
+  if (!job.alive) view.visualization.reset();
   if (job.alive && view.last_sequence > 0 && !view.waiting) {
-    view.waiting = core::WaitIn(view.state, core::AwaitedTasks(view));
+    view.waiting = core::WaitOf(view);
     view.waiting_since_millis =
         view.state_since_millis != 0 ? view.state_since_millis : job.submitted_millis;
   }

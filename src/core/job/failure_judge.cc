@@ -15,6 +15,7 @@
 #include "core/job/job_record.h"
 #include "core/job/ranks.h"
 #include "core/judge/failure_kind.h"
+#include "core/judge/python_traceback.h"
 #include "core/record/duration_text.h"
 
 namespace tony::core {
@@ -142,10 +143,12 @@ void FailureJudge::Restart(const Verdict& failure, const core::Restart& restart)
   for (const Task& task : run_.tasks.all()) {
     if (parts_.ranks.JoinsLater(task)) restarted.later.push_back(task.id);
   }
-  OpenEpoch(restarted);
+  OpenEpoch(restarted, restart.budget == RestartBudget::kInfrastructure,
+            failure.exit ? LastException(failure.exit->tail) : "");
 }
 
-void FailureJudge::OpenEpoch(const decision::TasksRestarted& restarted) {
+void FailureJudge::OpenEpoch(const decision::TasksRestarted& restarted, bool lost,
+                             const std::string& error) {
   run_.epoch = restarted.epoch;
   run_.spec.reset();
   run_.plan.reset();
@@ -156,7 +159,8 @@ void FailureJudge::OpenEpoch(const decision::TasksRestarted& restarted) {
   run_.Do(effect::Record{EpochOpened{
       run_.epoch, restarted.cause, restarted.guilty,
       std::max(0, run_.job.retry_count - restarted.budgets.user),
-      std::max(0, run_.job.infrastructure_retry_count - restarted.budgets.infrastructure)}});
+      std::max(0, run_.job.infrastructure_retry_count - restarted.budgets.infrastructure), lost,
+      error}});
   parts_.record.Move(JobTrigger::kAttemptFailed, restarted.cause);
   const std::set<TaskId> later(restarted.later.begin(), restarted.later.end());
   std::vector<Task*> members;

@@ -29,7 +29,8 @@ class FailureJudge {
   /// Checks whether a failure reported after the verdict is the root cause of the others.
   void Reconsider(const Task& task);
   /// Starts every task of the admitted stages again, in a new epoch.
-  void OpenEpoch(const decision::TasksRestarted& restarted);
+  void OpenEpoch(const decision::TasksRestarted& restarted, bool lost = false,
+                 const std::string& error = "");
   /// Starts some tasks again, in this epoch.
   void RestartTasks(const decision::TasksRestarted& restarted);
   /// The budgets after the restarts so far.

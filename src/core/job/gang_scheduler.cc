@@ -197,20 +197,14 @@ void GangScheduler::Release(int number) {
     return parts_.ending.Decide(std::move(*clash));
   auto spec = std::make_shared<ClusterSpec>();
   std::vector<std::string> container_ids;
-  std::vector<VisualizationReady> pages;
   for (const Task& task : run_.tasks.all()) {
     if (task.gang != number) continue;
     spec->endpoints.push_back(EndpointOf(task));
     if (!parts_.ranks.AwaitsPlan(task)) container_ids.push_back(task.container->id);
-    if (task.visualization_port == 0 || task.listed) continue;
-    Endpoint page = spec->endpoints.back();
-    page.port = task.visualization_port;
-    pages.push_back({task.id, absl::StrCat("http://", page.Address())});
   }
   const decision::GangReleased released{run_.epoch, std::move(spec)};
   run_.Note(released);
   Open(released);
-  for (VisualizationReady& page : pages) run_.Do(effect::Record{std::move(page)});
   if (!container_ids.empty()) parts_.executors.SendStart(std::move(container_ids));
   OnProgress();
 }

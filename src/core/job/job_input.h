@@ -131,6 +131,14 @@ struct TaskSilent {
   double cpu_share = 0;       ///< cores that it used meanwhile, on the average
 };
 
+/// A process of the task's user listens on the task's visualization port, or no longer does.
+struct VisualizationListener {
+  std::string container_id;
+  int epoch = 0;
+  int attempt = 0;
+  bool listens = false;
+};
+
 /// A Horovod job's driver has planned the ranks.
 struct RanksPlanned {
   std::string container_id;
@@ -164,7 +172,7 @@ using JobInput =
                  input::AllocationRefused, input::ContainerEnded, input::ExecutorStarted,
                  input::ExecutorAttached, input::ExecutorDetached, input::ExecutorRegistered,
                  input::TaskStarted, input::TaskEnded, input::Heartbeat, input::PortTaken,
-                 input::LogLoss, input::TaskSilent, input::RanksPlanned, input::RendezvousWait,
-                 input::StopRequested, input::Tick>;
+                 input::LogLoss, input::TaskSilent, input::VisualizationListener,
+                 input::RanksPlanned, input::RendezvousWait, input::StopRequested, input::Tick>;
 
 }  // namespace tony::core

@@ -166,6 +166,12 @@ void JobMachine::On(const input::TaskSilent& silent) {
   if (run_.IsCurrent(task, silent) && !run_.verdict) silence_notes_.On(*task, silent);
 }
 
+void JobMachine::On(const input::VisualizationListener& listener) {
+  Task* task = parts_.executors.Heard(listener.container_id);
+  if (!run_.IsCurrent(task, listener) || task->state != TaskState::kRunning) return;
+  if (!run_.verdict) parts_.record.RecordVisualization(*task, listener.listens);
+}
+
 void JobMachine::On(const input::LogLoss& loss) {
   if (Task* task = parts_.executors.Heard(loss.container_id)) {
     run_.Do(effect::Record{JobNote{absl::StrCat(task->id.ToString(), ": ", loss.sentence)}});

@@ -99,6 +99,7 @@ class JobMachine {
   void On(const input::PortTaken& taken);
   void On(const input::LogLoss& loss);
   void On(const input::TaskSilent& silent);
+  void On(const input::VisualizationListener& listener);
   void On(const input::RanksPlanned& planned);
   void On(const input::RendezvousWait& wait);
   void On(const input::StopRequested& request);

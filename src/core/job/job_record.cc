@@ -42,6 +42,7 @@ void JobRecord::ChangeTask(Task& task, TaskState state, const std::string& sente
   task.since = run_.now;
   if (state != TaskState::kRunning) {
     task.pid = 0;
+    task.shows = false;
     // History keeps one measurement per run: the last one, with the peaks.
     if (task.measured) run_.Do(effect::Record{*std::exchange(task.measured, std::nullopt)});
   }
@@ -65,6 +66,18 @@ void JobRecord::ChangeTask(Task& task, TaskState state, const std::string& sente
   change.exit = task.exit;
   change.sentence = sentence;
   run_.Do(effect::Record{std::move(change)});
+}
+
+void JobRecord::RecordVisualization(Task& task, bool listens) {
+  if (task.visualization_port == 0 || task.shows == listens) return;
+  task.shows = listens;
+  std::string url;
+  if (listens) {
+    const Endpoint page{
+        .task = task.id, .host = task.container->host, .port = task.visualization_port};
+    url = absl::StrCat("http://", page.Address());
+  }
+  run_.Do(effect::Record{VisualizationReady{task.id, std::move(url)}});
 }
 
 void JobRecord::RecordWait(JobWaiting waiting) {

@@ -26,6 +26,9 @@ class JobRecord {
   /// Records that the ranks of the job's programs wait for each other, or, without a sentence, that
   /// they go on.
   void RecordStall(const std::string& sentence);
+  /// Records that something listens on the task's visualization port, or no longer does, unless the
+  /// record says so already.
+  void RecordVisualization(Task& task, bool listens);
   /// Ends the wait recorded by RecordWait() when its reason is gone. A change of state does the
   /// same by itself.
   void EndWaitIfOver();

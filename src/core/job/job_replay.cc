@@ -100,6 +100,7 @@ void JobMachine::Resume(const input::Start& start) {
   // there was no ApplicationMaster.
   for (auto& [number, gang] : run_.tasks.gangs()) gang.since = run_.now;
   for (Task& task : run_.tasks.all()) {
+    task.shows.reset();
     if (task.container) {
       reclaim.containers.push_back(*task.container);
       task.kept = true;

@@ -73,6 +73,14 @@ std::optional<PythonTraceback> LastPythonTraceback(const std::vector<std::string
   return reader.Finish(lines.size());
 }
 
+std::string LastException(const std::vector<std::string>& lines) {
+  const std::optional<PythonTraceback> traceback = LastPythonTraceback(lines);
+  if (!traceback || traceback->exceptions.empty()) return "";
+  const std::string& head = lines[traceback->first];
+  const size_t prefix = head[0] == '[' ? head.find(kHead) : 0;
+  return lines[traceback->exceptions.back()].substr(prefix);
+}
+
 std::optional<size_t> FatalPythonError(const std::vector<std::string>& lines) {
   for (size_t i = lines.size(); i > 0; --i) {
     if (absl::StartsWith(lines[i - 1], "Fatal Python error: ")) return i - 1;

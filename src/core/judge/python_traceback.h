@@ -22,6 +22,10 @@ struct PythonTraceback {
 /// that launchers put before each line ("[rank0]: ").
 std::optional<PythonTraceback> LastPythonTraceback(const std::vector<std::string>& lines);
 
+/// The exception that ended the last traceback, without a launcher's prefix: "ValueError: no such
+/// layer". Empty when there is none.
+std::string LastException(const std::vector<std::string>& lines);
+
 /// The line "Fatal Python error: Segmentation fault", which faulthandler prints before the stacks
 /// of all threads when a signal kills the program; nullopt when there is none. Of several the last.
 std::optional<size_t> FatalPythonError(const std::vector<std::string>& lines);

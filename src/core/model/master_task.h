@@ -2,14 +2,13 @@
 #pragma once
 
 #include "core/model/job_description.h"
+#include "core/model/task_id.h"
 
 namespace tony::core {
 
-/// The name of that task's type.
-inline constexpr char kMasterTaskType[] = "am";
-
-/// Returns `job` unchanged when it has tasks; otherwise adds one task `am:0` with the
-/// ApplicationMaster's command, files and resources. Such a job is never retried, as in TonY.
+/// Returns `job` unchanged when it has tasks; otherwise adds one task of the type kMasterTaskType
+/// with the ApplicationMaster's command, files and resources. Such a job is never retried, as in
+/// TonY.
 JobDescription WithMasterTask(JobDescription job);
 
 }  // namespace tony::core

@@ -77,13 +77,16 @@ struct EpochOpened {
   std::optional<TaskId> guilty;
   int retries_left = 0;                 ///< after failures of the user's program
   int infrastructure_retries_left = 0;  ///< after lost containers and executors
+  bool lost = false;  ///< the cause is a loss, which counts against infrastructure_retries_left
+  std::string error = {};  ///< the exception that the guilty task printed last; empty: none
   bool operator==(const EpochOpened&) const = default;
 };
 
-/// The address at which the job's TensorBoard (or notebook) will listen.
+/// The job's TensorBoard (or notebook) listens at the task's visualization port, or no longer does.
+/// It ends with the task's run, without another such event.
 struct VisualizationReady {
   TaskId task;
-  std::string url;
+  std::string url;  ///< empty: nothing listens there any more
   bool operator==(const VisualizationReady&) const = default;
 };
 

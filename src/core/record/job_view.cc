@@ -3,6 +3,11 @@
 #include "core/record/job_view.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "core/record/duration_text.h"
 
 namespace tony::core {
 namespace {
@@ -48,6 +53,9 @@ struct Folder {
     view.epoch = event.epoch;
     view.state_since_millis = unix_millis;
     view.waiting.reset();
+    if (event.state == JobState::kRunning && view.attempt_began_millis == 0) {
+      view.attempt_began_millis = unix_millis;
+    }
   }
   void operator()(const JobWaiting& event) {
     if (!view.waiting || view.waiting->what != event.what) view.waiting_since_millis = unix_millis;
@@ -59,14 +67,35 @@ struct Folder {
     // Another attempt begins, so the old measurement is no longer true.
     if (event.attempt != task->last.attempt) task->usage.reset();
     task->last = event;
+    if (event.state != TaskState::kRunning && view.visualization &&
+        view.visualization->task == event.task) {
+      view.visualization.reset();
+    }
   }
   void operator()(const EpochOpened& event) {
+    AddAttempt(event);
     view.epoch = event.epoch;
     // The page and the measurements belong to processes that end now.
     view.visualization.reset();
     for (JobView::Task& task : view.tasks) task.usage.reset();
   }
-  void operator()(const VisualizationReady& event) { view.visualization = event; }
+  void AddAttempt(const EpochOpened& event) {
+    JobView::Attempt attempt{.number = event.epoch,
+                             .began_millis = std::exchange(view.attempt_began_millis, 0),
+                             .ended_millis = unix_millis,
+                             .cause = event.cause,
+                             .guilty = event.guilty,
+                             .error = event.error};
+    if (view.attempts.size() >= JobView::kMostAttempts) view.attempts.erase(view.attempts.begin());
+    view.attempts.push_back(std::move(attempt));
+  }
+  void operator()(const VisualizationReady& event) {
+    if (!event.url.empty()) {
+      view.visualization = event;
+    } else if (view.visualization && view.visualization->task == event.task) {
+      view.visualization.reset();
+    }
+  }
   void operator()(const TaskMeasured& event) {
     if (JobView::Task* task = FindMutable(view, event.task)) task->usage = event.usage;
   }
@@ -78,10 +107,19 @@ struct Folder {
     view.verdict = event.verdict;
     view.ended_millis = unix_millis;
     view.waiting.reset();
+    view.visualization.reset();
   }
 };
 
 }  // namespace
+
+std::string JobView::Attempt::Describe() const {
+  const bool told = error.empty() || absl::StrContains(cause, error);
+  return absl::StrCat(
+      "attempt ", number,
+      began_millis == 0 ? "" : absl::StrCat(", ", FormatDuration(ended_millis - began_millis)),
+      ": ", cause, told ? "" : absl::StrCat(", ", error));
+}
 
 void JobView::Apply(const JobEvent& event) {
   if (event.sequence <= last_sequence) return;

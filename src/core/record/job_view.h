@@ -18,6 +18,21 @@ struct JobView {
     std::optional<TaskUsage> usage;
   };
 
+  /// A common run of the job's tasks that failed and was followed by another.
+  struct Attempt {
+    int number = 0;            ///< from 1
+    int64_t began_millis = 0;  ///< start of the tasks' programs; 0: they were not all started
+    int64_t ended_millis = 0;  ///< time at which the next attempt began
+    std::string cause;         ///< "worker:1 exited with code 1"
+    std::optional<TaskId> guilty;
+    std::string error;  ///< the exception that the guilty task printed last; empty: none
+
+    /// "attempt 1, 1.1s: worker:1 exited with code 1, RuntimeError: bad batch 17"
+    std::string Describe() const;
+  };
+  /// Attempts that are kept; earlier ones are forgotten.
+  static constexpr size_t kMostAttempts = 100;
+
   JobSubmitted job;
   JobState state = JobState::kNew;
   int epoch = 0;
@@ -27,7 +42,9 @@ struct JobView {
   int64_t ended_millis = 0;           ///< 0 while the job lives
   std::optional<JobWaiting> waiting;  ///< set only while the job waits
   int64_t waiting_since_millis = 0;
-  std::optional<VisualizationReady> visualization;
+  std::optional<VisualizationReady> visualization;  ///< set only while something listens there
+  std::vector<Attempt> attempts;                    ///< the earlier ones, oldest first
+  int64_t attempt_began_millis = 0;  ///< as Attempt::began_millis, of the present attempt
   std::vector<std::string> notes;
   std::vector<Task> tasks;         ///< in the order of the job's types, then by index
   std::optional<Verdict> verdict;  ///< set by the last event

@@ -15,6 +15,9 @@ namespace {
 using Tasks = std::vector<AwaitedTask>;
 
 bool IsOver(const AwaitedTask& task) { return core::IsOver(task.state); }
+bool IsStarting(const AwaitedTask& task) {
+  return !IsOver(task) && task.state != TaskState::kRunning;
+}
 
 size_t Count(const Tasks& tasks, const std::function<bool(const AwaitedTask&)>& missing) {
   size_t count = 0;
@@ -39,11 +42,8 @@ JobWaiting WaitForRegistration(const Tasks& tasks,
 }
 
 JobWaiting WaitForPrograms(const Tasks& tasks) {
-  const auto starting = [](const AwaitedTask& task) {
-    return !IsOver(task) && task.state != TaskState::kRunning;
-  };
-  if (Count(tasks, starting) > 0) {
-    return Missing(tasks, starting, "start; the others run",
+  if (Count(tasks, IsStarting) > 0) {
+    return Missing(tasks, IsStarting, "start; the others run",
                    "what ran in them ends, and their executors start the programs; the "
                    "executor.log of each task says more");
   }
@@ -124,6 +124,13 @@ std::optional<JobWaiting> WaitIn(JobState state, const std::vector<AwaitedTask>&
       return std::nullopt;
   }
   return std::nullopt;
+}
+
+std::optional<JobWaiting> WaitOf(const JobView& view) {
+  const std::vector<AwaitedTask> tasks = AwaitedTasks(view);
+  // A task without a container, of a later stage or of an elastic job, counts as missing.
+  const bool nothing_missing = view.state == JobState::kRunning && Count(tasks, IsStarting) == 0;
+  return nothing_missing ? std::nullopt : WaitIn(view.state, tasks);
 }
 
 std::string TitleOfWait(const JobWaiting& waiting, const std::string& duration) {

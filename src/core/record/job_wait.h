@@ -29,6 +29,10 @@ std::vector<AwaitedTask> AwaitedTasks(const JobView& view);
 /// precedence.
 std::optional<JobWaiting> WaitIn(JobState state, const std::vector<AwaitedTask>& tasks);
 
+/// What a job that has no wait on record waits for. nullopt while something is merely going on: the
+/// programs run, or their ends are judged.
+std::optional<JobWaiting> WaitOf(const JobView& view);
+
 /// The beginning of JobWaiting::what when ranks wait for each other for too long.
 inline constexpr char kStalled[] = "STALLED: ";
 

@@ -66,6 +66,9 @@ struct Task {
   TimePoint reattach_by;    ///< deadline for the executor to attach again; valid while awaited()
   int port = 0;
   int visualization_port = 0;
+  /// Whether something listens on visualization_port, as the record says. nullopt: an earlier
+  /// ApplicationMaster recorded it.
+  std::optional<bool> shows = false;
   int64_t pid = 0;
   std::optional<TaskExit> exit;          ///< set in kFailed and kSucceeded
   std::optional<TaskMeasured> measured;  ///< newest measurement of the current run

@@ -79,6 +79,15 @@ v1::ExecutorMessage SilentMessage(TaskRun run, int64_t silent_millis, double cpu
   return message;
 }
 
+v1::ExecutorMessage VisualizationMessage(TaskRun run, bool listens) {
+  v1::ExecutorMessage message;
+  v1::VisualizationListener& listener = *message.mutable_visualization_listener();
+  listener.set_epoch(run.epoch);
+  listener.set_attempt(run.attempt);
+  listener.set_listens(listens);
+  return message;
+}
+
 v1::ExecutorMessage StallMessage(TaskRun run, const std::string& sentence) {
   v1::ExecutorMessage message;
   v1::RendezvousWait& wait = *message.mutable_rendezvous_wait();

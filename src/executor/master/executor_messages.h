@@ -40,6 +40,8 @@ v1::ExecutorMessage PortTakenMessage(int epoch, int port, const std::string& hol
 v1::ExecutorMessage LogLossMessage(const std::string& sentence);
 /// `silent_millis`: how long the program has printed nothing; 0: it has printed something again.
 v1::ExecutorMessage SilentMessage(TaskRun run, int64_t silent_millis, double cpu_share);
+/// Whether anything listens on the task's visualization port.
+v1::ExecutorMessage VisualizationMessage(TaskRun run, bool listens);
 /// The ranks of the task's program say that they wait for each other; empty: they go on. Text that
 /// is not UTF-8 is made so.
 v1::ExecutorMessage StallMessage(TaskRun run, const std::string& sentence);

@@ -2,6 +2,8 @@
 // out processes that start or end in between.
 #include "executor/task/task_ports.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -25,6 +27,10 @@ absl::Status TaskPorts::Reserve(bool visualization) {
 void TaskPorts::ReleaseSockets() {
   if (task_) task_->ReleaseSocket();
   if (visualization_) visualization_->ReleaseSocket();
+}
+
+bool TaskPorts::VisualizationListens() const {
+  return visualization_ && os::UserListens(visualization_->port(), geteuid()).value_or(false);
 }
 
 std::vector<os::PortListener> TaskPorts::Listeners() const {

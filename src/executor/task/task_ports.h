@@ -33,6 +33,9 @@ class TaskPorts {
   int task_port() const { return task_ ? task_->port() : 0; }
   int visualization_port() const { return visualization_ ? visualization_->port() : 0; }
 
+  /// Whether a process of this user listens on the visualization port. False if that is not known.
+  bool VisualizationListens() const;
+
   /// Returns the listeners that are not among the task's own processes. `own` returns those
   /// processes; it is called only if anybody listens.
   std::vector<Stranger> Strangers(const std::function<std::vector<pid_t>()>& own) const;

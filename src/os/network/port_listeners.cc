@@ -118,4 +118,11 @@ absl::StatusOr<std::vector<PortListener>> FindListeners(const std::vector<uint16
   return listeners;
 }
 
+absl::StatusOr<bool> UserListens(uint16_t port, uid_t user) {
+  TONY_ASSIGN_OR_RETURN(const std::vector<ListeningSocket> listening, ListeningSockets());
+  return absl::c_any_of(listening, [&](const ListeningSocket& socket) {
+    return socket.port == port && socket.uid == user;
+  });
+}
+
 }  // namespace tony::os

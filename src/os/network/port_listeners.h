@@ -24,4 +24,8 @@ struct PortListener {
 /// listener. Unavailable – the kernel does not answer and /proc/net cannot be read.
 absl::StatusOr<std::vector<PortListener>> FindListeners(const std::vector<uint16_t>& ports);
 
+/// Whether a socket of `user` listens on `port`, on any address. Reads no /proc/PID/fd, so it is
+/// cheap enough for every heartbeat. Unavailable – as above.
+absl::StatusOr<bool> UserListens(uint16_t port, uid_t user);
+
 }  // namespace tony::os

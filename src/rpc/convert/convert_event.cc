@@ -88,6 +88,8 @@ struct BodyWriter {
     if (event.guilty) *body->mutable_guilty() = rpc::ToProto(*event.guilty);
     body->set_retries_left(event.retries_left);
     body->set_infrastructure_retries_left(event.infrastructure_retries_left);
+    body->set_lost(event.lost);
+    body->set_error(ToUtf8(event.error));
   }
   void operator()(const core::VisualizationReady& event) {
     v1::VisualizationReady* body = proto.mutable_visualization_ready();
@@ -159,8 +161,13 @@ core::JobWaiting FromProto(const v1::JobWaiting& proto) {
 }
 
 core::EpochOpened FromProto(const v1::EpochOpened& proto) {
-  core::EpochOpened event{proto.epoch(), proto.cause(), std::nullopt, proto.retries_left(),
-                          proto.infrastructure_retries_left()};
+  core::EpochOpened event{proto.epoch(),
+                          proto.cause(),
+                          std::nullopt,
+                          proto.retries_left(),
+                          proto.infrastructure_retries_left(),
+                          proto.lost(),
+                          proto.error()};
   if (proto.has_guilty()) event.guilty = rpc::FromProto(proto.guilty());
   return event;
 }

@@ -74,6 +74,11 @@ std::optional<core::JobInput> ToInput(const std::string& container_id,
       return core::input::TaskSilent{container_id, body.epoch(), body.attempt(),
                                      body.silent_millis(), body.cpu_share()};
     }
+    case v1::ExecutorMessage::kVisualizationListener: {
+      const v1::VisualizationListener& body = message.visualization_listener();
+      return core::input::VisualizationListener{container_id, body.epoch(), body.attempt(),
+                                                body.listens()};
+    }
     case v1::ExecutorMessage::kRanksPlanned:
       return core::input::RanksPlanned{
           container_id, message.ranks_planned().epoch(), message.ranks_planned().attempt(),

@@ -170,16 +170,20 @@ TEST(JobStore, AnOldHistoryWithAMillionMeasurementsHasTheLastOfEachTask) {
 TEST(JobStore, SaysWhatAnyJobThatLivesWaitsFor) {
   TemporaryFolder local;
   const storage::JobFolder running = WriteJob(local.path(), "running", RunningJob().events());
+  SampleEvents start = RunningJob();
+  start.AddTask("worker", 1, core::TaskState::kReady);
+  const storage::JobFolder starting = WriteJob(local.path(), "starting", start.events());
   const storage::JobFolder restarted = WriteJob(local.path(), "restarted", RunningJob().events());
   WriteJob(local.path(), "lost", RunningJob().events());
   WriteJob(local.path(), "ended", FailedJob().events());
   const storage::JobFolder staged = WriteJob(local.path(), "staged", {});
   const HeldLock lock(running);
+  const HeldLock other_lock(starting);
   const os::UniqueFd staging = os::LockFile(staged.am_guard()).value();
   const os::UniqueFd guard = os::LockFile(restarted.am_guard()).value();
   JobStore store(local.path());
   const std::map<std::string, std::string> words = {
-      {"running", "tasks run"}, {"restarted", "was lost"}, {"staged", "staged"}};
+      {"starting", "tasks start"}, {"restarted", "was lost"}, {"staged", "staged"}};
   for (const auto& [id, part] : words) {
     const core::JobView view = store.Find(id)->job.view;
     ASSERT_TRUE(view.waiting.has_value()) << id;
@@ -188,7 +192,11 @@ TEST(JobStore, SaysWhatAnyJobThatLivesWaitsFor) {
     EXPECT_FALSE(view.waiting->unblock.empty()) << id;
     EXPECT_GT(view.waiting_since_millis, 0) << id;
   }
-  for (const char* id : {"lost", "ended"}) EXPECT_FALSE(store.Find(id)->job.view.waiting) << id;
+  for (const char* id : {"running", "lost", "ended"}) {
+    EXPECT_FALSE(store.Find(id)->job.view.waiting) << id;
+  }
+  EXPECT_TRUE(store.Find("running")->job.view.visualization);
+  EXPECT_FALSE(store.Find("lost")->job.view.visualization);
 }
 
 TEST(JobStore, FindsByPrefixSuffixAndLatest) {

@@ -76,6 +76,33 @@ TEST(Progress, LinesOfARestart) {
   EXPECT_THAT(rig.output, Not(HasSubstr("\x1b")));
 }
 
+TEST(Progress, ALossSaysHowManyContainersMayStillBeReplaced) {
+  Rig rig(ProgressStyle::kLines);
+  SampleEvents job;
+  job.Submit({{"worker", 1}});
+  const core::TaskId worker{"worker", 0};
+  for (int left = 2; left >= 0; --left) {
+    job.Add(core::EpochOpened{3 - left, "worker:0 was lost", worker, 4, left, true});
+  }
+  rig.Feed(job.events());
+  EXPECT_THAT(
+      rig.output,
+      HasSubstr("Attempt 2 begins: worker:0 was lost; 2 lost containers may still be replaced\n"
+                "Attempt 3 begins: worker:0 was lost; 1 lost container may still be replaced\n"
+                "Attempt 4 begins: worker:0 was lost; no lost container may be replaced any "
+                "more\n"));
+}
+
+TEST(Progress, TheProgramOfAJobOfOneProgramIsCalledMain) {
+  Rig rig(ProgressStyle::kLines);
+  SampleEvents job;
+  job.Submit({{"am", 1}});
+  job.AddTask("am", 0, core::TaskState::kRunning);
+  rig.Feed(job.events());
+  EXPECT_THAT(rig.output, HasSubstr("): 1 main\n"));
+  EXPECT_THAT(rig.output, HasSubstr("RUNNING: main [0]\n"));
+}
+
 TEST(Progress, LinesShortenRunsOfIndices) {
   SampleEvents job;
   job.Submit({{"ps", 2}, {"worker", 8}});

@@ -106,9 +106,9 @@ TEST(DryRun, ShowsTheCommandOfAJobWithoutTasks) {
   const jobfile::LoadedJob job = Load({{"tony.am.command", "jupyter"}});
   const Json json = Json::parse(RenderDryRunJson(job));
   ASSERT_EQ(json["tasks"].size(), 1u);
-  EXPECT_EQ(json["tasks"][0]["task"], "am:0");
+  EXPECT_EQ(json["tasks"][0]["task"], "main:0");
   EXPECT_EQ(json["tasks"][0]["command"], "jupyter");
-  EXPECT_THAT(RenderDryRun(job), HasSubstr("Task am:0: jupyter\n"));
+  EXPECT_THAT(RenderDryRun(job), HasSubstr("Task main:0: jupyter\n"));
 }
 
 TEST(DryRun, LeavesTasksBeyondAHundredOut) {

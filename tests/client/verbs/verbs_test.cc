@@ -166,8 +166,8 @@ TEST_F(VerbTest, StatusShowsTasksAndVerdict) {
   EXPECT_EQ(Run({"status"}), kVerbDone);
   EXPECT_THAT(out_, AllOf(HasSubstr("worker:1  FAILED"),
                           HasSubstr("FAILED (TASK_FAILED): worker:1 exited with code 3."),
-                          HasSubstr("Visualization: http://127.0.0.1:20100"),
-                          HasSubstr("\nContainment: cgroup\n"), Not(HasSubstr("\x1b"))));
+                          Not(HasSubstr("Visualization")), HasSubstr("\nContainment: cgroup\n"),
+                          Not(HasSubstr("\x1b"))));
   const Json json = RunJson({"status", "job"});
   EXPECT_EQ(json["state"], "FAILED");
   EXPECT_EQ(json["verdict"]["guilty"], "worker:1");
@@ -176,7 +176,7 @@ TEST_F(VerbTest, StatusShowsTasksAndVerdict) {
   EXPECT_EQ(json["tasks"].size(), 4u);
   EXPECT_EQ(json["tasks"][3]["state"], "FAILED");
   EXPECT_EQ(json["tasks"][3]["containment"], "cgroup");
-  EXPECT_EQ(json["visualization"], "http://127.0.0.1:20100");
+  EXPECT_TRUE(json["visualization"].is_null()) << "the job has ended";
 }
 
 TEST_F(VerbTest, StatusOfLostAndOfUnbornJobs) {

@@ -38,11 +38,13 @@ struct RecordRenderer {
   std::string operator()(const EpochOpened& event) {
     return absl::StrCat("epoch ", event.epoch, " retries-left=", event.retries_left, "+",
                         event.infrastructure_retries_left,
-                        Optional("guilty=", event.guilty ? event.guilty->ToString() : ""), " ",
+                        Optional("guilty=", event.guilty ? event.guilty->ToString() : ""),
+                        event.lost ? " lost" : "", Optional("error=", event.error), " ",
                         Quoted(event.cause));
   }
   std::string operator()(const VisualizationReady& event) {
-    return absl::StrCat("page of ", event.task.ToString(), " at ", event.url);
+    return absl::StrCat("page of ", event.task.ToString(),
+                        event.url.empty() ? " is gone" : absl::StrCat(" at ", event.url));
   }
   std::string operator()(const TaskMeasured& event) {
     return absl::StrCat("usage of ", event.task.ToString(), " processes=", event.usage.processes);
@@ -218,6 +220,9 @@ struct InputRenderer {
   }
   std::string operator()(const input::LogLoss& event) { return "log loss " + event.container_id; }
   std::string operator()(const input::TaskSilent& event) { return "silent " + event.container_id; }
+  std::string operator()(const input::VisualizationListener& event) {
+    return "visualization of " + event.container_id;
+  }
   std::string operator()(const input::RanksPlanned& event) {
     return absl::StrCat("plan of ", event.container_id, " epoch=", event.epoch);
   }

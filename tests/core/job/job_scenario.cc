@@ -120,6 +120,7 @@ input::HeldTask JobScenario::Held(const ScenarioCommand& command, int number, in
   held.epoch = command.Number("epoch", machine_->epoch());
   held.attempt = attempt;
   held.port = 10000 + 100 * held.epoch + number;
+  held.visualization_port = command.Number("page", 0);
   if (held.phase == Phase::kRunning) held.pid = 1000 * (held.epoch + 1) + number;
   held.exit.code = command.Number("code", 0);
   return held;
@@ -220,6 +221,8 @@ bool JobScenario::RunExecutorCommand(const ScenarioCommand& command) {
     } else if (command.name == "silent") {
       Apply(input::TaskSilent{id, epoch, attempt, command.Number("millis", 0),
                               command.Number("percent", 0) / 100.0});
+    } else if (command.name == "listens" || command.name == "listens-not") {
+      Apply(input::VisualizationListener{id, epoch, attempt, command.name == "listens"});
     } else if (command.name == "port-taken") {
       Apply(input::PortTaken{id, epoch, 10000 + 100 * epoch + number, command.Option("holder")});
     } else {

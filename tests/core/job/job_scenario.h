@@ -29,7 +29,7 @@ namespace tony::core {
 ///   refuse never-fits|failed "WHY"
 ///   lose-master                      another machine goes on from the journal; all streams break
 ///   detach WHO…                      its stream breaks
-///   reattach WHO… [epoch=E] phase=preparing|registered|running|ended [code=N]
+///   reattach WHO… [epoch=E] phase=preparing|registered|running|ended [code=N] [page=PORT]
 ///   end-reclaimed                    a container that was reclaimed turns out to be gone
 ///   process CONTAINER pid=N start=N  the backend says which process its executor is
 ///   attach WHO… [boot=ID]            WHO is all, a task (worker:0) or a container (c1)
@@ -42,6 +42,8 @@ namespace tony::core {
 ///   heartbeat WHO… [processes=N]
 ///   silence WHO…                     no more heartbeats from it, as others send meanwhile
 ///   port-taken WHO holder="HOLDER"
+///   listens WHO…                     something listens on its visualization port
+///   listens-not WHO…                 nothing does any more
 ///   silent WHO… [millis=N] [percent=N]   no output for so long, and its use of a core; 0: some
 ///   again plan WHO [ranks=N] [trouble="WHY"]   the driver says who has which rank; N are too few
 ///   round WHO number=R members=NAME,NAME…   the driver of an elastic job says who takes part

@@ -57,6 +57,17 @@ TEST(PythonTracebackTest, IsFoundAmongOtherLines) {
   for (const Row& row : rows) EXPECT_EQ(Find(row.text), row.found) << row.what;
 }
 
+TEST(PythonTracebackTest, TheLastExceptionIsToldWithoutAPrefix) {
+  const auto last = [](const std::string& text) {
+    return LastException(absl::StrSplit(text, '\n'));
+  };
+  EXPECT_EQ(last(One("ValueError: 1") + "\n\n" + kChain + "\n\n" + One("OSError: 2") + "\nbye"),
+            "OSError: 2");
+  EXPECT_EQ(last(One("ValueError: bad", "[rank0]: ") + "\n[rank1]: y"), "ValueError: bad");
+  EXPECT_EQ(last("Traceback (most recent call last):\n  File \"a.py\", line 1"), "");
+  EXPECT_EQ(last("ValueError: without a traceback"), "");
+}
+
 TEST(PythonTracebackTest, LinesOfTheProgramInBetweenAreNotItsException) {
   EXPECT_EQ(Find("Traceback (most recent call last):\n"
                  "step 5, loss 3.2\n"

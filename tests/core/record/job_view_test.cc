@@ -91,6 +91,44 @@ TEST_F(JobViewTest, ANewEpochForgetsWhatBelongedToTheOldProcesses) {
   EXPECT_FALSE(view_.FindTask({"worker", 0})->usage);
 }
 
+TEST_F(JobViewTest, EarlierAttemptsKeepTheirReasons) {
+  Apply(JobStateChanged{JobState::kRunning, 0, ""});
+  Apply(JobNote{"it runs"});
+  Apply(EpochOpened{1, "worker:1 exited with code 1", TaskId{"worker", 1}, 1, 3, false,
+                    "RuntimeError: bad batch 17"});
+  Apply(EpochOpened{2, "worker:0 was lost", TaskId{"worker", 0}, 1, 2, true});
+  ASSERT_EQ(view_.attempts.size(), 2u);
+  EXPECT_EQ(view_.attempts[0].Describe(),
+            "attempt 1, 2.0s: worker:1 exited with code 1, RuntimeError: bad batch 17");
+  // Its programs were never started.
+  EXPECT_EQ(view_.attempts[1].Describe(), "attempt 2: worker:0 was lost");
+
+  for (int epoch = 3; epoch < 200; ++epoch) Apply(EpochOpened{epoch, "it failed"});
+  EXPECT_EQ(view_.attempts.size(), JobView::kMostAttempts);
+  EXPECT_EQ(view_.attempts.back().number, 199);
+}
+
+TEST_F(JobViewTest, VisualizationLastsAsLongAsSomethingListens) {
+  const VisualizationReady page{{"worker", 0}, "http://a:6006"};
+  const VisualizationReady gone{{"worker", 0}, ""};
+  Apply(page);
+  Apply(VisualizationReady{{"worker", 1}, ""});
+  EXPECT_EQ(view_.visualization, page);
+  Apply(gone);
+  EXPECT_FALSE(view_.visualization);
+
+  Apply(page);
+  Apply(TaskChanged{.task = {"worker", 1}, .state = TaskState::kSucceeded});
+  Apply(TaskChanged{.task = {"worker", 0}, .state = TaskState::kRunning});
+  EXPECT_EQ(view_.visualization, page);
+  Apply(TaskChanged{.task = {"worker", 0}, .state = TaskState::kFailed});
+  EXPECT_FALSE(view_.visualization);
+
+  Apply(page);
+  Apply(JobEnded{});
+  EXPECT_FALSE(view_.visualization);
+}
+
 TEST_F(JobViewTest, TheNewestMeasurementIsOfTheRunThatGoesOn) {
   const TaskId id{"worker", 0};
   const auto change = [&](TaskState state, int attempt) {

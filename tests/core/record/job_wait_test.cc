@@ -86,6 +86,23 @@ TEST(JobWaitTest, TasksThatTheEndDoesNotWaitForAreNotMissing) {
   EXPECT_THAT(WaitIn(JobState::kRunning, tasks)->missing, ElementsAre("worker:1"));
 }
 
+TEST(JobWaitTest, AJobThatMerelyRunsWaitsForNothing) {
+  JobView view;
+  JobSubmitted submitted;
+  submitted.types = {{"worker", 2}};
+  view.Apply({1, 1, submitted});
+  view.Apply({2, 1, JobStateChanged{JobState::kRunning, 0, ""}});
+  EXPECT_EQ(WaitOf(view)->what, "2 of 2 tasks start; the others run");
+  view.Apply({3, 1, TaskChanged{.task = {"worker", 0}, .state = TaskState::kRunning}});
+  EXPECT_EQ(WaitOf(view)->what, "1 of 2 tasks start; the others run");
+  view.Apply({4, 1, TaskChanged{.task = {"worker", 1}, .state = TaskState::kRunning}});
+  EXPECT_EQ(WaitOf(view), std::nullopt);
+  view.Apply({5, 1, TaskChanged{.task = {"worker", 1}, .state = TaskState::kSucceeded}});
+  EXPECT_EQ(WaitOf(view), std::nullopt);
+  view.Apply({6, 1, JobStateChanged{JobState::kStopping, 0, ""}});
+  EXPECT_EQ(WaitOf(view)->what, "1 of 2 tasks have not ended yet; the verdict stands");
+}
+
 TEST(JobWaitTest, ManyNamesAreCutShort) {
   const std::vector<AwaitedTask> tasks = Tasks(std::vector<TaskState>(20, TaskState::kNew));
   const std::optional<JobWaiting> wait = WaitIn(JobState::kAllocating, tasks);

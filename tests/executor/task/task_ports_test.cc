@@ -97,6 +97,18 @@ TEST(TaskPortsTest, ReleasesTheSocketsAndKeepsTheNumbers) {
   EXPECT_EQ(ports.visualization_port(), page);
 }
 
+TEST(TaskPortsTest, VisualizationListensAtItsOwnPortOnly) {
+  TaskPorts ports;
+  EXPECT_FALSE(ports.VisualizationListens());
+  ASSERT_TRUE(ports.Reserve(true).ok());
+  const ListeningChild one(ports.task_port());
+  EXPECT_FALSE(ports.VisualizationListens());
+  ListeningChild two(ports.visualization_port());
+  EXPECT_TRUE(ports.VisualizationListens());
+  two.End();
+  EXPECT_FALSE(ports.VisualizationListens());
+}
+
 TEST(TaskPortsTest, NamesAStrangerOnEachPort) {
   TaskPorts ports;
   ASSERT_TRUE(ports.Reserve(true).ok());

@@ -78,6 +78,16 @@ TEST(PortListenersTest, NamesEveryProcessThatSharesTheSocket) {
   ::waitpid(child, nullptr, 0);
 }
 
+TEST(PortListenersTest, TheUsersOwnListenerIsToldFromAStrangers) {
+  const Servers servers({ServerOptions{}});
+  const uint16_t port = servers.ports.at(0);
+  EXPECT_TRUE(UserListens(port, ::getuid()).value());
+  EXPECT_FALSE(UserListens(port, ::getuid() + 1).value());
+  const auto reservation = PortReservation::Reserve();
+  ASSERT_TRUE(reservation.ok());
+  EXPECT_FALSE(UserListens(reservation->port(), ::getuid()).value()) << "it is held only";
+}
+
 TEST(PortListenersTest, AnotherUsersListenerHasItsUserButNoProcess) {
   if (::getuid() != 0) GTEST_SKIP() << "only root can become another user";
   const Servers servers({ServerOptions{}});

@@ -92,6 +92,10 @@ TEST_F(ExecutorServiceTest, EveryMessageBecomesItsInput) {
   message.mutable_port_taken()->set_port(4711);
   message.mutable_port_taken()->set_holder("pid 7 (nc) of user 0");
   executor.session->Send(message);
+  message.mutable_visualization_listener()->set_epoch(2);
+  message.mutable_visualization_listener()->set_attempt(3);
+  message.mutable_visualization_listener()->set_listens(true);
+  executor.session->Send(message);
   const core::TaskExit exit{core::TaskExit::Cause::kExited, 3, 0, "m", {"tail"}};
   message.mutable_task_ended()->set_epoch(2);
   *message.mutable_task_ended()->mutable_exit() = ToProto(exit);
@@ -117,6 +121,11 @@ TEST_F(ExecutorServiceTest, EveryMessageBecomesItsInput) {
   EXPECT_EQ(taken.epoch, 2);
   EXPECT_EQ(taken.port, 4711);
   EXPECT_EQ(taken.holder, "pid 7 (nc) of user 0");
+  const auto listener = NextInput<input::VisualizationListener>();
+  EXPECT_EQ(listener.container_id, kContainer);
+  EXPECT_EQ(listener.epoch, 2);
+  EXPECT_EQ(listener.attempt, 3);
+  EXPECT_TRUE(listener.listens);
   const auto ended = NextInput<input::TaskEnded>();
   EXPECT_EQ(ended.container_id, kContainer);
   EXPECT_EQ(ended.epoch, 2);

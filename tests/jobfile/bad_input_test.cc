@@ -131,7 +131,7 @@ TEST_F(BadInputTest, BadBooleansChoicesAndPairsAreExplained) {
             "false\n");
   EXPECT_EQ(ProblemsWith({{"tony.application.framework", "pytroch"}}),
             "job.xml:4: tony.application.framework: 'pytroch' is not one of tensorflow, pytorch, "
-            "standalone, horovod; did you mean pytorch?\n");
+            "standalone, horovod, jax; did you mean pytorch?\n");
   EXPECT_THAT(ProblemsWith({{"tony.application.framework", "torch"}}),
               HasSubstr("; did you mean pytorch?"));
   EXPECT_THAT(ProblemsWith({{"tony.execution.envs", "A=1,PATH"}}),
@@ -253,7 +253,7 @@ TEST_F(BadInputTest, TheOrderOfTypesHasToMakeSense) {
 TEST_F(BadInputTest, UnsupportedFrameworksAreRefused) {
   EXPECT_EQ(ProblemsWith({{"tony.application.framework", "MXNET"}}),
             "job.xml:4: tony.application.framework: MXNet jobs are not supported by this version; "
-            "use tensorflow, pytorch, horovod or standalone\n");
+            "use tensorflow, pytorch, jax, horovod or standalone\n");
 }
 
 TEST_F(BadInputTest, FrameworksHaveDemands) {
@@ -271,6 +271,11 @@ TEST_F(BadInputTest, FrameworksHaveDemands) {
                         {"tony.evaluator.command", "true"}}),
             "job.xml:3: tony.worker.instances: a PyTorch job needs the task type worker; set it to "
             "1 or more\n");
+  EXPECT_EQ(ProblemsOf({{"tony.application.framework", "jax"},
+                        {"tony.trainer.instances", "2"},
+                        {"tony.trainer.command", "true"}}),
+            "job.xml:2: tony.application.framework: a JAX job needs the task type worker or chief; "
+            "set tony.worker.instances\n");
   EXPECT_THAT(ProblemsOf({{"tony.application.framework", "standalone"},
                           {"tony.worker.instances", "1"},
                           {"tony.tensorboard.command", "true"},

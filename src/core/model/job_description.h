@@ -27,6 +27,7 @@ enum class Framework {
                 ///< LOCAL_WORLD_SIZE
   kStandalone,  ///< no variables of its own; exactly one task
   kHorovod,     ///< HOROVOD_*, CLUSTER_SPEC; the task type `driver` plans the ranks
+  kJax,         ///< JAX_COORDINATOR_ADDRESS, JAX_NUM_PROCESSES, JAX_PROCESS_ID
 };
 
 /// The way in which a task type counts towards the verdict.

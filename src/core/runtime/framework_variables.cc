@@ -80,6 +80,37 @@ void AddHorovodVariables(const TaskContext& context, Environment& environment) {
   environment["NCCL_SOCKET_IFNAME"] = place.interfaces;
 }
 
+void AddJaxVariables(const TaskContext& context, Environment& environment) {
+  const Endpoint* coordinator = nullptr;
+  int processes = 0;
+  for (const char* const type : kRankedTypes) {
+    for (const Endpoint& endpoint : context.cluster.endpoints) {
+      if (endpoint.task.type != type) continue;
+      if (coordinator == nullptr) coordinator = &endpoint;
+      if (endpoint.task == context.task) environment["JAX_PROCESS_ID"] = std::to_string(processes);
+      ++processes;
+    }
+  }
+  if (coordinator == nullptr) return;
+  // JAX reads the address itself, and tony.jax reads the two numbers.
+  environment["JAX_COORDINATOR_ADDRESS"] = coordinator->Address();
+  environment["JAX_NUM_PROCESSES"] = std::to_string(processes);
+  // By default JAX's coordinator, which knows no passwords, listens on all interfaces.
+  if (coordinator->host == "127.0.0.1") {
+    environment["JAX_COORDINATOR_BIND_ADDRESS"] = coordinator->Address();
+  }
+  if (!context.gpus.empty()) {
+    // CUDA numbers the devices that a process sees from 0. Named devices also keep JAX from looking
+    // for another launcher, such as Slurm, that would give each process a single device.
+    std::string devices = "0";
+    const auto others = std::count(context.gpus.begin(), context.gpus.end(), ',');
+    for (int device = 1; device <= others; ++device) absl::StrAppend(&devices, ",", device);
+    environment["JAX_LOCAL_DEVICE_IDS"] = devices;
+  }
+  // Versions before 0.5 have no collectives between processes on CPUs without it.
+  environment["JAX_CPU_COLLECTIVES_IMPLEMENTATION"] = "gloo";
+}
+
 void AddFrameworkVariables(const TaskContext& context, Environment& environment) {
   switch (context.framework) {
     case Framework::kTensorFlow:
@@ -88,6 +119,8 @@ void AddFrameworkVariables(const TaskContext& context, Environment& environment)
       return AddPyTorchVariables(context, environment);
     case Framework::kHorovod:
       return AddHorovodVariables(context, environment);
+    case Framework::kJax:
+      return AddJaxVariables(context, environment);
     case Framework::kStandalone:
       return;
   }

@@ -59,13 +59,15 @@ std::string FrameworkName(Framework framework) {
       return "standalone";
     case Framework::kHorovod:
       return "horovod";
+    case Framework::kJax:
+      return "jax";
   }
   return "unknown";
 }
 
 std::optional<Framework> ParseFramework(const std::string& name) {
-  for (Framework framework :
-       {Framework::kTensorFlow, Framework::kPyTorch, Framework::kStandalone, Framework::kHorovod}) {
+  for (Framework framework : {Framework::kTensorFlow, Framework::kPyTorch, Framework::kStandalone,
+                              Framework::kHorovod, Framework::kJax}) {
     if (FrameworkName(framework) == name) return framework;
   }
   return std::nullopt;

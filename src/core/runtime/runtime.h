@@ -17,7 +17,7 @@ Environment RenderEnvironment(const TaskContext& context);
 /// `chief:0`, or `worker:0` in a job without the type `chief`. A job with neither has no chief.
 bool IsChief(const TaskId& task, bool job_has_chief_type);
 
-/// The name "tensorflow", "pytorch", "standalone" or "horovod".
+/// The name "tensorflow", "pytorch", "standalone", "horovod" or "jax".
 std::string FrameworkName(Framework framework);
 /// Inverse of FrameworkName; nullopt for an unknown name.
 std::optional<Framework> ParseFramework(const std::string& name);

@@ -75,7 +75,7 @@ class JobChecker {
   void CheckFrameworkSupport() {
     if (!absl::EqualsIgnoreCase(configuration_.GetText(kFramework), "mxnet")) return;
     Complain(kFramework, "MXNet jobs are not supported by this version",
-             "use tensorflow, pytorch, horovod or standalone");
+             "use tensorflow, pytorch, jax, horovod or standalone");
   }
 
   void CheckSingleContainer() {
@@ -122,6 +122,9 @@ class JobChecker {
                     [](const core::TaskType& type) { return core::IsRanked(type.name); });
     if (job_.framework == core::Framework::kHorovod && !ranked) {
       ComplainNoWorker("a Horovod job needs the task type worker or chief");
+    }
+    if (job_.framework == core::Framework::kJax && !ranked) {
+      ComplainNoWorker("a JAX job needs the task type worker or chief");
     }
     if (job_.framework != core::Framework::kStandalone) return;
     const int64_t tasks = Total([](const core::TaskType& type) {

@@ -81,8 +81,8 @@ TEST(RuntimeTest, TheChiefIsTheFirstOfItsTypeOrElseTheFirstWorker) {
 }
 
 TEST(RuntimeTest, FrameworkNamesCanBeReadBack) {
-  for (Framework framework :
-       {Framework::kTensorFlow, Framework::kPyTorch, Framework::kStandalone, Framework::kHorovod}) {
+  for (Framework framework : {Framework::kTensorFlow, Framework::kPyTorch, Framework::kStandalone,
+                              Framework::kHorovod, Framework::kJax}) {
     EXPECT_EQ(ParseFramework(FrameworkName(framework)), framework);
   }
   EXPECT_EQ(ParseFramework("mxnet"), std::nullopt);

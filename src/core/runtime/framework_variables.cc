@@ -42,6 +42,12 @@ void AddPyTorchVariables(const TaskContext& context, Environment& environment) {
   const LocalRank local = LocalRankOf(context.cluster, context.task);
   environment["LOCAL_RANK"] = std::to_string(local.rank);
   environment["LOCAL_WORLD_SIZE"] = std::to_string(local.size);
+  // torchrun reads an option that it is not given from PET_<OPTION>. So each task's torchrun is a
+  // node of one group, and the ranks that it starts get their variables from it.
+  environment["PET_NNODES"] = environment["WORLD_SIZE"];
+  environment["PET_NODE_RANK"] = environment["RANK"];
+  environment["PET_MASTER_ADDR"] = environment["MASTER_ADDR"];
+  environment["PET_MASTER_PORT"] = environment["MASTER_PORT"];
 }
 
 void AddHorovodVariables(const TaskContext& context, Environment& environment) {

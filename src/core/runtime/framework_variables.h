@@ -11,7 +11,8 @@ void AddTensorFlowVariables(const TaskContext& context, Environment& environment
 
 /// Sets the variables of torch.distributed's env:// rendezvous, and TonY's older names for them.
 /// RANK is the index among the workers; worker:0's reserved port is the master's. Other types get
-/// no rank.
+/// no rank. A torchrun that a worker starts is one node of a group of all workers, and that port is
+/// the group's.
 void AddPyTorchVariables(const TaskContext& context, Environment& environment);
 
 /// Sets the variables of Horovod's launcher for the processes that it starts

@@ -56,6 +56,7 @@ v1::Assignment Assignments::For(const core::Task& task) const {
   assignment.set_job_id(job_id_);
   assignment.set_incarnation(incarnation_);
   assignment.set_framework(core::FrameworkName(job_.framework));
+  assignment.set_first_come_served(job_.mode == core::DistributedMode::kFirstComeServed);
   assignment.set_tracked_tasks(tracked_tasks_);
   assignment.set_chief(core::IsChief(task.id, job_.FindType("chief") != nullptr));
   assignment.set_wants_visualization_port(core::VisualizationTask(job_) == task.id);

@@ -190,8 +190,6 @@ TEST_F(BadInputTest, RefusedKeysSayWhatIsMissing) {
             "remove it or set it to false\n");
   EXPECT_THAT(ProblemsWith({{"tony.horovod.mode.test", "true"}}),
               HasSubstr("a made-up plan of ranks"));
-  EXPECT_THAT(ProblemsWith({{"tony.application.distributed-mode", "FCFS"}}),
-              HasSubstr("remove it or set it to GANG"));
   EXPECT_THAT(ProblemsWith({{"tony.history.location", "/hist"}}), HasSubstr("no history server"));
 }
 
@@ -276,6 +274,13 @@ TEST_F(BadInputTest, FrameworksHaveDemands) {
                         {"tony.trainer.command", "true"}}),
             "job.xml:2: tony.application.framework: a JAX job needs the task type worker or chief; "
             "set tony.worker.instances\n");
+  EXPECT_EQ(ProblemsWith({{"tony.application.distributed-mode", "fcfs"},
+                          {"tony.application.framework", "pytorch"}}),
+            "job.xml:4: tony.application.distributed-mode: with FCFS a task starts before the "
+            "others have addresses, which the tasks of a pytorch job need; set it to GANG; tasks "
+            "that need no addresses can have tony.application.framework tensorflow, and find "
+            "TASK_INDEX and TASK_NUM\n");
+  EXPECT_THAT(ProblemsWith({{"tony.application.distributed-mode", "FCFS"}}), IsEmpty());
   EXPECT_THAT(ProblemsOf({{"tony.application.framework", "standalone"},
                           {"tony.worker.instances", "1"},
                           {"tony.tensorboard.command", "true"},

@@ -30,6 +30,12 @@ enum class Framework {
   kJax,         ///< JAX_COORDINATOR_ADDRESS, JAX_NUM_PROCESSES, JAX_PROCESS_ID
 };
 
+/// When the program of a task may start.
+enum class DistributedMode {
+  kGang,             ///< when all tasks that start together have registered
+  kFirstComeServed,  ///< when the task itself has registered; no task learns another's address
+};
+
 /// The way in which a task type counts towards the verdict.
 enum class Tracking {
   kTracked,    ///< the job ends when all tracked tasks have ended
@@ -160,6 +166,7 @@ struct HorovodSettings {
 struct JobDescription {
   std::string name;
   Framework framework = Framework::kTensorFlow;
+  DistributedMode mode = DistributedMode::kGang;
   std::vector<TaskType> types;  ///< in the order of the file; empty: the AM runs `am_command`
   Resources am_resources;
   std::string am_command;  ///< for a job without tasks

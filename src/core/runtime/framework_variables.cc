@@ -12,6 +12,10 @@
 namespace tony::core {
 
 void AddTensorFlowVariables(const TaskContext& context, Environment& environment) {
+  // The executor holds the port while TensorFlow's server binds it, so the server must set
+  // SO_REUSEPORT.
+  environment["TF_GRPC_REUSE_PORT"] = "true";
+  if (context.mode == DistributedMode::kFirstComeServed) return;
   environment["CLUSTER_SPEC"] = context.cluster.ToJson();
   // TensorFlow's training cluster does not include evaluators.
   std::vector<std::string> without;
@@ -21,9 +25,6 @@ void AddTensorFlowVariables(const TaskContext& context, Environment& environment
   config["task"]["type"] = context.task.type;
   config["task"]["index"] = context.task.index;
   environment["TF_CONFIG"] = config.dump();
-  // The executor holds the port while TensorFlow's server binds it, so the server must set
-  // SO_REUSEPORT.
-  environment["TF_GRPC_REUSE_PORT"] = "true";
 }
 
 void AddPyTorchVariables(const TaskContext& context, Environment& environment) {

@@ -6,7 +6,8 @@
 namespace tony::core {
 
 /// Sets TF_CONFIG and CLUSTER_SPEC, which TensorFlow's distribution strategies read. The cluster
-/// never includes sidecars; only an evaluator itself sees an evaluator in it.
+/// never includes sidecars; only an evaluator itself sees an evaluator in it. A task that starts
+/// without the others gets neither, as in TonY: their addresses are not known yet.
 void AddTensorFlowVariables(const TaskContext& context, Environment& environment);
 
 /// Sets the variables of torch.distributed's env:// rendezvous, and TonY's older names for them.

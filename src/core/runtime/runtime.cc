@@ -17,7 +17,7 @@ void RenderGeneral(const TaskContext& context, Environment& environment) {
   environment["SESSION_ID"] = std::to_string(context.epoch);
   environment["ATTEMPT_NUMBER"] = "0";
   environment["NUM_AM_RETRIES"] = std::to_string(context.epoch);
-  environment["DISTRIBUTED_MODE"] = "GANG";
+  environment["DISTRIBUTED_MODE"] = DistributedModeName(context.mode);
   if (context.chief) environment["IS_CHIEF"] = "true";
   environment["TONY_CONTAINER_ID"] = context.container_id;
   environment["TONY_EPOCH"] = std::to_string(context.epoch);
@@ -47,6 +47,10 @@ Environment RenderEnvironment(const TaskContext& context) {
 
 bool IsChief(const TaskId& task, bool job_has_chief_type) {
   return task.index == 0 && task.type == (job_has_chief_type ? "chief" : "worker");
+}
+
+std::string DistributedModeName(DistributedMode mode) {
+  return mode == DistributedMode::kGang ? "GANG" : "FCFS";
 }
 
 std::string FrameworkName(Framework framework) {

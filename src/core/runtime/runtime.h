@@ -17,6 +17,9 @@ Environment RenderEnvironment(const TaskContext& context);
 /// `chief:0`, or `worker:0` in a job without the type `chief`. A job with neither has no chief.
 bool IsChief(const TaskId& task, bool job_has_chief_type);
 
+/// TonY's names of the modes: "GANG" and "FCFS".
+std::string DistributedModeName(DistributedMode mode);
+
 /// The name "tensorflow", "pytorch", "standalone", "horovod" or "jax".
 std::string FrameworkName(Framework framework);
 /// Inverse of FrameworkName; nullopt for an unknown name.

@@ -94,6 +94,9 @@ void CheckLocalSettings(const Configuration& configuration, const LocalSettings&
 void BuildApplication(const Configuration& configuration, core::JobDescription* job) {
   job->name = configuration.GetText("tony.application.name");
   job->framework = FrameworkOf(configuration);
+  if (absl::EqualsIgnoreCase(configuration.GetText("tony.application.distributed-mode"), "FCFS")) {
+    job->mode = core::DistributedMode::kFirstComeServed;
+  }
   if (job->framework == core::Framework::kHorovod) {
     job->horovod = BuildHorovodSettings(configuration);
   }

@@ -13,6 +13,7 @@
 #include "absl/strings/str_split.h"
 #include "common/nearest_name.h"
 #include "core/rendezvous/worker_hosts.h"
+#include "core/runtime/runtime.h"
 #include "jobfile/job/horovod_rules.h"
 #include "jobfile/job/key_check.h"
 #include "jobfile/keys/key_table.h"
@@ -126,6 +127,7 @@ class JobChecker {
     if (job_.framework == core::Framework::kJax && !ranked) {
       ComplainNoWorker("a JAX job needs the task type worker or chief");
     }
+    CheckMode();
     if (job_.framework != core::Framework::kStandalone) return;
     const int64_t tasks = Total([](const core::TaskType& type) {
       return type.tracking == core::Tracking::kSidecar ? 0 : int64_t{1};
@@ -134,6 +136,21 @@ class JobChecker {
     Complain(kFramework,
              absl::StrCat("a standalone job has exactly one task, this one has ", tasks),
              "set one type's instances to 1 and all others to 0");
+  }
+
+  // Those programs would look for each other at addresses that are not known yet.
+  void CheckMode() {
+    if (job_.mode == core::DistributedMode::kGang ||
+        job_.framework == core::Framework::kTensorFlow ||
+        job_.framework == core::Framework::kStandalone) {
+      return;
+    }
+    Complain("tony.application.distributed-mode",
+             absl::StrCat("with FCFS a task starts before the others have addresses, which the "
+                          "tasks of a ",
+                          core::FrameworkName(job_.framework), " job need"),
+             "set it to GANG; tasks that need no addresses can have tony.application.framework "
+             "tensorflow, and find TASK_INDEX and TASK_NUM");
   }
 
   void ComplainNoWorker(const std::string& message) {

@@ -9,11 +9,11 @@ Key DistributedMode() {
           .type = ValueType::kChoice,
           .default_value = "GANG",
           .choices = {"GANG", "FCFS"},
-          .status = KeyStatus::kRefused,
-          .reason =
-              "all tasks that may start do so together; another mode is not supported by "
-              "this version",
-          .meaning = "`GANG`: tasks start when all have registered; `FCFS`: each at once."};
+          .meaning =
+              "When a program starts. `GANG`: when all tasks that start together have registered. "
+              "`FCFS` (first come, first served): when its own task has registered; it learns no "
+              "other task's address, so only `tensorflow` and `standalone` jobs can have this mode "
+              "([fcfs.md](frameworks/fcfs.md))."};
 }
 
 Key Preprocessing() {

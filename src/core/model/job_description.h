@@ -169,9 +169,9 @@ struct JobDescription {
   DistributedMode mode = DistributedMode::kGang;
   std::vector<TaskType> types;  ///< in the order of the file; empty: the AM runs `am_command`
   Resources am_resources;
-  std::string am_command;  ///< for a job without tasks
-  std::vector<ResourceEntry>
-      am_files;  ///< for a job without tasks: those of all containers and of the AM
+  bool preprocess = false;              ///< `am_command` runs before all tasks
+  std::string am_command;               ///< for a job without tasks, or for preprocessing
+  std::vector<ResourceEntry> am_files;  ///< those of all containers and of the AM, for am_command
   std::map<std::string, std::string> execution_env;  ///< for every user process
   std::map<std::string, std::string>
       container_env;                   ///< for the executors themselves, and their children

@@ -52,7 +52,7 @@ class JobChecker {
     if (job_.types.empty()) {
       CheckSingleContainer();
     } else {
-      CheckUnusedMasterKeys();
+      CheckMasterCommand();
       if (job_.framework != core::Framework::kHorovod) CheckSomethingIsTracked();
       CheckFrameworkTypes();
     }
@@ -80,14 +80,24 @@ class JobChecker {
   }
 
   void CheckSingleContainer() {
+    if (job_.preprocess) {
+      result_.notes.push_back(ProblemAt(configuration_, "tony.application.enable-preprocess",
+                                        "has no effect in a job without tasks", ""));
+    }
     if (!job_.am_command.empty()) return;
     result_.problems.push_back({configuration_.job_file(), 0, "", "the job has nothing to run",
                                 "set tony.worker.instances and tony.worker.command, or for one "
                                 "process tony.containers.command"});
   }
 
-  // TonY ignores these keys silently. A note keeps such a job file usable.
-  void CheckUnusedMasterKeys() {
+  // TonY ignores these keys silently where nothing preprocesses. A note keeps such a job file
+  // usable.
+  void CheckMasterCommand() {
+    if (job_.preprocess) {
+      if (!job_.am_command.empty()) return;
+      return Complain("tony.application.enable-preprocess", "there is no command to run first",
+                      "set tony.am.command, or tony.containers.command for it and the tasks");
+    }
     for (const char* const key : {"tony.am.command", "tony.am.resources"}) {
       if (!configuration_.IsSet(key)) continue;
       result_.notes.push_back(

@@ -20,11 +20,11 @@ Key Preprocessing() {
   return {.name = "tony.application.enable-preprocess",
           .type = ValueType::kBoolean,
           .default_value = "false",
-          .status = KeyStatus::kRefused,
-          .reason =
-              "a run of the command before the tasks start is not supported by this version; "
-              "tony.<type>.depends-on orders task types",
-          .meaning = "The ApplicationMaster runs the command first and hands on its parameters."};
+          .meaning =
+              "The ApplicationMaster's command (`tony.am.command`, else `tony.containers.command`) "
+              "runs once, as the task `am:0`, before all others "
+              "([preprocessing.md](frameworks/preprocessing.md)). A line `Model parameters: X` of "
+              "its output gives them `MODEL_PARAMS`."};
 }
 
 }  // namespace

@@ -131,7 +131,7 @@ TEST_F(BadInputTest, BadBooleansChoicesAndPairsAreExplained) {
             "false\n");
   EXPECT_EQ(ProblemsWith({{"tony.application.framework", "pytroch"}}),
             "job.xml:4: tony.application.framework: 'pytroch' is not one of tensorflow, pytorch, "
-            "standalone, horovod, jax; did you mean pytorch?\n");
+            "standalone, horovod, jax, mxnet; did you mean pytorch?\n");
   EXPECT_THAT(ProblemsWith({{"tony.application.framework", "torch"}}),
               HasSubstr("; did you mean pytorch?"));
   EXPECT_THAT(ProblemsWith({{"tony.execution.envs", "A=1,PATH"}}),
@@ -248,10 +248,20 @@ TEST_F(BadInputTest, TheOrderOfTypesHasToMakeSense) {
             "this key\n");
 }
 
-TEST_F(BadInputTest, UnsupportedFrameworksAreRefused) {
+TEST_F(BadInputTest, AnMxNetJobHasAllRolesAndOneScheduler) {
   EXPECT_EQ(ProblemsWith({{"tony.application.framework", "MXNET"}}),
-            "job.xml:4: tony.application.framework: MXNet jobs are not supported by this version; "
-            "use tensorflow, pytorch, jax, horovod or standalone\n");
+            "job.xml:4: tony.application.framework: an MXNet job needs the task type scheduler; "
+            "set tony.scheduler.instances to 1\n"
+            "job.xml:4: tony.application.framework: an MXNet job needs the task type server; set "
+            "tony.server.instances\n");
+  EXPECT_EQ(ProblemsWith({{"tony.application.framework", "mxnet"},
+                          {"tony.scheduler.instances", "2"},
+                          {"tony.scheduler.command", "true"},
+                          {"tony.server.instances", "0"}}),
+            "job.xml:5: tony.scheduler.instances: an MXNet job has exactly one scheduler; set it "
+            "to 1\n"
+            "job.xml:7: tony.server.instances: an MXNet job needs the task type server; set "
+            "tony.server.instances\n");
 }
 
 TEST_F(BadInputTest, FrameworksHaveDemands) {

@@ -28,6 +28,7 @@ enum class Framework {
   kStandalone,  ///< no variables of its own; exactly one task
   kHorovod,     ///< HOROVOD_*, CLUSTER_SPEC; the task type `driver` plans the ranks
   kJax,         ///< JAX_COORDINATOR_ADDRESS, JAX_NUM_PROCESSES, JAX_PROCESS_ID
+  kMxNet,       ///< DMLC_*; the task types scheduler, server and worker
 };
 
 /// When the program of a task may start.

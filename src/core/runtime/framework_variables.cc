@@ -10,6 +10,20 @@
 #include "core/rendezvous/worker_hosts.h"
 
 namespace tony::core {
+namespace {
+
+int64_t CountOf(const ClusterSpec& cluster, const std::string& type) {
+  return std::count_if(cluster.endpoints.begin(), cluster.endpoints.end(),
+                       [&type](const Endpoint& endpoint) { return endpoint.task.type == type; });
+}
+
+/// Whether `host` is an address of the fourth or the sixth version, and no name.
+bool IsNumericAddress(const std::string& host) {
+  return host.find(':') != std::string::npos ||
+         host.find_first_not_of("0123456789.") == std::string::npos;
+}
+
+}  // namespace
 
 void AddTensorFlowVariables(const TaskContext& context, Environment& environment) {
   // The executor holds the port while TensorFlow's server binds it, so the server must set
@@ -33,9 +47,7 @@ void AddPyTorchVariables(const TaskContext& context, Environment& environment) {
   environment["INIT_METHOD"] = absl::StrCat("tcp://", master->Address());
   environment["MASTER_ADDR"] = master->host;
   environment["MASTER_PORT"] = std::to_string(master->port);
-  const auto workers =
-      std::count_if(context.cluster.endpoints.begin(), context.cluster.endpoints.end(),
-                    [](const Endpoint& endpoint) { return endpoint.task.type == "worker"; });
+  const int64_t workers = CountOf(context.cluster, "worker");
   environment["WORLD"] = std::to_string(workers);
   environment["WORLD_SIZE"] = std::to_string(workers);
   if (context.task.type != "worker") return;
@@ -118,6 +130,29 @@ void AddJaxVariables(const TaskContext& context, Environment& environment) {
   environment["JAX_CPU_COLLECTIVES_IMPLEMENTATION"] = "gloo";
 }
 
+void AddMxNetVariables(const TaskContext& context, Environment& environment) {
+  const Endpoint* scheduler = context.cluster.Find(TaskId{kSchedulerType, 0});
+  const std::string& role = context.task.type;
+  if (scheduler == nullptr ||
+      (role != kSchedulerType && role != kServerType && role != kWorkerType)) {
+    return;
+  }
+  environment["DMLC_ROLE"] = role;
+  environment["DMLC_PS_ROOT_URI"] = scheduler->host;
+  environment["DMLC_PS_ROOT_PORT"] = std::to_string(scheduler->port);
+  environment["DMLC_LOCAL"] = "0";
+  environment["DMLC_NUM_SERVER"] = std::to_string(CountOf(context.cluster, kServerType));
+  environment["DMLC_NUM_WORKER"] = std::to_string(CountOf(context.cluster, kWorkerType));
+  if (scheduler->host == "127.0.0.1") {
+    // By itself ps-lite takes the first interface that leads out of the machine.
+    environment["DMLC_NODE_HOST"] = scheduler->host;
+  } else if (!IsNumericAddress(scheduler->host)) {
+    // The scheduler cannot listen at a name. With this it listens at all of its addresses, and the
+    // others still find it by its name.
+    environment["DMLC_USE_KUBERNETES"] = "1";
+  }
+}
+
 void AddFrameworkVariables(const TaskContext& context, Environment& environment) {
   switch (context.framework) {
     case Framework::kTensorFlow:
@@ -128,6 +163,8 @@ void AddFrameworkVariables(const TaskContext& context, Environment& environment)
       return AddHorovodVariables(context, environment);
     case Framework::kJax:
       return AddJaxVariables(context, environment);
+    case Framework::kMxNet:
+      return AddMxNetVariables(context, environment);
     case Framework::kStandalone:
       return;
   }

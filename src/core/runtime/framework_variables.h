@@ -20,10 +20,19 @@ void AddPyTorchVariables(const TaskContext& context, Environment& environment);
 /// (horovod/runner/gloo_run.py). The driver gets TonY's CLUSTER_WORKER_LIST: "host:2,other:1".
 void AddHorovodVariables(const TaskContext& context, Environment& environment);
 
-/// Sets the variables of jax.distributed, for JAX itself and for tony.jax. The processes are chiefs,
-/// then workers, by index; the first one's reserved port is the coordinator's. Other types get no
-/// process id.
+/// Sets the variables of jax.distributed, for JAX itself and for tony.jax. The processes are
+/// chiefs, then workers, by index; the first one's reserved port is the coordinator's. Other types
+/// get no process id.
 void AddJaxVariables(const TaskContext& context, Environment& environment);
+
+/// The task types of an MXNet job that take part in its training: one scheduler, by which servers
+/// and workers find each other.
+inline constexpr char kSchedulerType[] = "scheduler";
+inline constexpr char kServerType[] = "server";
+inline constexpr char kWorkerType[] = "worker";
+
+/// Sets the variables of MXNet's parameter server, ps-lite, for these types; others get none.
+void AddMxNetVariables(const TaskContext& context, Environment& environment);
 
 /// Sets the variables of the context's framework; a standalone program has none.
 void AddFrameworkVariables(const TaskContext& context, Environment& environment);

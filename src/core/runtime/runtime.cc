@@ -65,13 +65,15 @@ std::string FrameworkName(Framework framework) {
       return "horovod";
     case Framework::kJax:
       return "jax";
+    case Framework::kMxNet:
+      return "mxnet";
   }
   return "unknown";
 }
 
 std::optional<Framework> ParseFramework(const std::string& name) {
   for (Framework framework : {Framework::kTensorFlow, Framework::kPyTorch, Framework::kStandalone,
-                              Framework::kHorovod, Framework::kJax}) {
+                              Framework::kHorovod, Framework::kJax, Framework::kMxNet}) {
     if (FrameworkName(framework) == name) return framework;
   }
   return std::nullopt;

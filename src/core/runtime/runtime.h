@@ -20,7 +20,7 @@ bool IsChief(const TaskId& task, bool job_has_chief_type);
 /// TonY's names of the modes: "GANG" and "FCFS".
 std::string DistributedModeName(DistributedMode mode);
 
-/// The name "tensorflow", "pytorch", "standalone", "horovod" or "jax".
+/// The name "tensorflow", "pytorch", "standalone", "horovod", "jax" or "mxnet".
 std::string FrameworkName(Framework framework);
 /// Inverse of FrameworkName; nullopt for an unknown name.
 std::optional<Framework> ParseFramework(const std::string& name);

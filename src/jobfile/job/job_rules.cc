@@ -13,6 +13,7 @@
 #include "absl/strings/str_split.h"
 #include "common/nearest_name.h"
 #include "core/rendezvous/worker_hosts.h"
+#include "core/runtime/framework_variables.h"
 #include "core/runtime/runtime.h"
 #include "jobfile/job/horovod_rules.h"
 #include "jobfile/job/key_check.h"
@@ -48,7 +49,6 @@ class JobChecker {
         declared_(DeclaredTaskTypes(configuration)) {}
 
   void Check() {
-    CheckFrameworkSupport();
     if (job_.types.empty()) {
       CheckSingleContainer();
     } else {
@@ -71,12 +71,6 @@ class JobChecker {
  private:
   void Complain(const std::string& key, const std::string& message, const std::string& remedy) {
     result_.problems.push_back(ProblemAt(configuration_, key, message, remedy));
-  }
-
-  void CheckFrameworkSupport() {
-    if (!absl::EqualsIgnoreCase(configuration_.GetText(kFramework), "mxnet")) return;
-    Complain(kFramework, "MXNet jobs are not supported by this version",
-             "use tensorflow, pytorch, jax, horovod or standalone");
   }
 
   void CheckSingleContainer() {
@@ -137,6 +131,7 @@ class JobChecker {
     if (job_.framework == core::Framework::kJax && !ranked) {
       ComplainNoWorker("a JAX job needs the task type worker or chief");
     }
+    if (job_.framework == core::Framework::kMxNet) CheckMxNetTypes();
     CheckMode();
     if (job_.framework != core::Framework::kStandalone) return;
     const int64_t tasks = Total([](const core::TaskType& type) {
@@ -146,6 +141,22 @@ class JobChecker {
     Complain(kFramework,
              absl::StrCat("a standalone job has exactly one task, this one has ", tasks),
              "set one type's instances to 1 and all others to 0");
+  }
+
+  // MXNet's programs would wait for a missing one for ever, and know one scheduler only.
+  void CheckMxNetTypes() {
+    for (const char* const name : {core::kSchedulerType, core::kServerType, core::kWorkerType}) {
+      const core::TaskType* const type = job_.FindType(name);
+      const bool scheduler = std::string(name) == core::kSchedulerType;
+      const std::string instances = absl::StrCat("tony.", name, ".instances");
+      if (type == nullptr) {
+        Complain(configuration_.IsSet(instances) ? instances : kFramework,
+                 absl::StrCat("an MXNet job needs the task type ", name),
+                 absl::StrCat("set ", instances, scheduler ? " to 1" : ""));
+      } else if (scheduler && type->instances > 1) {
+        Complain(instances, "an MXNet job has exactly one scheduler", "set it to 1");
+      }
+    }
   }
 
   // Those programs would look for each other at addresses that are not known yet.

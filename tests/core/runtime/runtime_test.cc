@@ -82,10 +82,10 @@ TEST(RuntimeTest, TheChiefIsTheFirstOfItsTypeOrElseTheFirstWorker) {
 
 TEST(RuntimeTest, FrameworkNamesCanBeReadBack) {
   for (Framework framework : {Framework::kTensorFlow, Framework::kPyTorch, Framework::kStandalone,
-                              Framework::kHorovod, Framework::kJax}) {
+                              Framework::kHorovod, Framework::kJax, Framework::kMxNet}) {
     EXPECT_EQ(ParseFramework(FrameworkName(framework)), framework);
   }
-  EXPECT_EQ(ParseFramework("mxnet"), std::nullopt);
+  EXPECT_EQ(ParseFramework("MXNet"), std::nullopt);
   EXPECT_EQ(ParseFramework("unknown"), std::nullopt);
 }
 

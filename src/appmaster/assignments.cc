@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/model/lease.h"
 #include "core/model/log_share.h"
+#include "core/model/master_task.h"
 #include "core/rendezvous/worker_hosts.h"
 #include "core/runtime/collective.h"
 #include "core/runtime/runtime.h"
@@ -30,6 +31,16 @@ v1::HorovodSettings HorovodSettingsOf(const core::JobDescription& job) {
   return settings;
 }
 
+void SetTimes(const core::Timeouts& timeouts, v1::Assignment& assignment) {
+  assignment.set_localization_timeout_ms(timeouts.localization.count());
+  assignment.set_metrics_interval_ms(static_cast<int32_t>(timeouts.metrics_interval.count()));
+  assignment.set_execution_timeout_ms(timeouts.execution.count());
+  assignment.set_kill_grace_ms(timeouts.kill_grace.count());
+  assignment.set_reattach_ms(timeouts.reattach.count());
+  assignment.set_silence_ms(timeouts.silence.count());
+  assignment.set_lease_ms(core::LeaseOf(timeouts).count());
+}
+
 }  // namespace
 
 Assignments::Assignments(std::string job_id, int incarnation, const core::JobDescription& job,
@@ -44,11 +55,12 @@ Assignments::Assignments(std::string job_id, int incarnation, const core::JobDes
       staged_(std::move(staged)),
       collective_key_(std::move(collective_key)) {
   for (const core::TaskType& type : job_.types) {
-    if (type.tracking == core::Tracking::kTracked) tracked_tasks_ += type.instances;
+    if (type.tracking != core::Tracking::kTracked) continue;
+    if (!core::IsPreprocessing(job_, type.name)) tracked_tasks_ += type.instances;
   }
 }
 
-v1::Assignment Assignments::For(const core::Task& task) const {
+v1::Assignment Assignments::For(const core::Task& task, const std::string& model_parameters) const {
   const core::Timeouts& timeouts = job_.timeouts;
   v1::Assignment assignment;
   assignment.mutable_task()->set_type(task.id.type);
@@ -56,6 +68,8 @@ v1::Assignment Assignments::For(const core::Task& task) const {
   assignment.set_job_id(job_id_);
   assignment.set_incarnation(incarnation_);
   assignment.set_framework(core::FrameworkName(job_.framework));
+  assignment.set_reports_model_parameters(core::IsPreprocessing(job_, task.id.type));
+  assignment.set_first_come_served(job_.mode == core::DistributedMode::kFirstComeServed);
   assignment.set_tracked_tasks(tracked_tasks_);
   assignment.set_chief(core::IsChief(task.id, job_.FindType("chief") != nullptr));
   assignment.set_wants_visualization_port(core::VisualizationTask(job_) == task.id);
@@ -72,6 +86,7 @@ v1::Assignment Assignments::For(const core::Task& task) const {
   // assignment replaces it.
   core::Environment own;
   core::SetCollectiveKey(job_, collective_key_, own);
+  if (!model_parameters.empty()) own["MODEL_PARAMS"] = model_parameters;
   environment.insert(own.begin(), own.end());
   for (const auto& [name, value] : job_.execution_env) environment[name] = value;
   for (const auto& [name, value] : task.type->env) environment[name] = value;
@@ -87,15 +102,9 @@ v1::Assignment Assignments::For(const core::Task& task) const {
     }
   }
   assignment.set_cache_folder(folders_.cache);
-  assignment.set_localization_timeout_ms(timeouts.localization.count());
   assignment.set_heartbeat_interval_ms(
       static_cast<int32_t>(core::HeartbeatPause(timeouts, job_.CountTasks()).count()));
-  assignment.set_metrics_interval_ms(static_cast<int32_t>(timeouts.metrics_interval.count()));
-  assignment.set_execution_timeout_ms(timeouts.execution.count());
-  assignment.set_kill_grace_ms(timeouts.kill_grace.count());
-  assignment.set_reattach_ms(timeouts.reattach.count());
-  assignment.set_silence_ms(timeouts.silence.count());
-  assignment.set_lease_ms(core::LeaseOf(timeouts).count());
+  SetTimes(timeouts, assignment);
   assignment.set_tail_lines(job_.error_message_max_depth);
   const core::LogShare logs = core::ShareOfOneStream(job_);
   assignment.set_log_segment_bytes(logs.segment);

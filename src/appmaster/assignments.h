@@ -27,7 +27,9 @@ class Assignments {
               const jobfile::LocalSettings& local, TaskFolders folders, v1::StagedFiles staged,
               std::string collective_key);
 
-  v1::Assignment For(const core::Task& task) const;
+  /// `model_parameters`: what the job's preprocessing program printed for the tasks; empty:
+  /// nothing.
+  v1::Assignment For(const core::Task& task, const std::string& model_parameters = "") const;
 
  private:
   const std::string job_id_;

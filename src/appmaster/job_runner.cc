@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/logging.h"
 #include "common/status_macros.h"
+#include "core/model/master_task.h"
 #include "logs/bounded_log.h"
 #include "rpc/convert/convert.h"
 #include "rpc/convert/utf8.h"
@@ -178,7 +179,10 @@ void JobRunner::Run(const core::effect::SendAssignment& effect) {
   const core::Task* task = machine_.tasks().FindByContainer(effect.container_id);
   if (task == nullptr) return;
   v1::MasterMessage message;
-  *message.mutable_assignment() = parts_.assignments.For(*task);
+  const core::Task* first = machine_.tasks().Find({core::kMasterTaskType, 0});
+  const bool preprocessed = first != nullptr && first != task && first->exit;
+  *message.mutable_assignment() =
+      parts_.assignments.For(*task, preprocessed ? first->exit->model_parameters : "");
   Send(effect.container_id, message);
 }
 

@@ -399,6 +399,7 @@ void Executor::RunTask(const std::string& shell_command, const core::ClusterSpec
   command.timeout = milliseconds(assignment_.execution_timeout_ms());
   command.kill_grace = milliseconds(assignment_.kill_grace_ms());
   command.tail_lines = assignment_.tail_lines();
+  command.finds_parameters = assignment_.reports_model_parameters();
   command.memory_limit_bytes = options_.containment.memory_bytes;
   command.memory_key = absl::StrCat("tony.", assignment_.task().type(), ".memory");
   command.reserved_ports = {ports_.task_port()};

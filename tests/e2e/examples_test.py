@@ -132,6 +132,10 @@ class PyTorchDistributedDataParallel(
     """On this machine."""
 
 
+class Jax(SynchronousTests, examples.Jax, unittest.TestCase):
+    """On this machine."""
+
+
 class CollectiveKeras(SynchronousTests, examples.CollectiveKeras, unittest.TestCase):
     """On this machine."""
 

@@ -194,14 +194,19 @@ class TonyCommandLinesTest(JobTest):
             *(("tony.application.framework", "mxnet"), ("tony.application.name", "mxnet - linear")),
             name="tony_mxnet_job.xml",
         )
-        self.assert_needs_later(
+        run = self.assert_passes(
             """
             --python_venv=./MxNetPython3.5.zip --src_dir="./src"
             --shell_env=DMLC_USE_KUBERNETES=1 --shell_env=PS_VERBOSE=0
             --conf_file=./tony_mxnet_job.xml --executes=mxnet_dist_ex.py
             --task_params="--param1 --param2" --python_binary_path=Python3.5/bin/python3""",
-            "MXNet jobs are not supported by this version",
+            "venv/Python3.5/bin/python3 mxnet_dist_ex.py --param1 --param2",
+            scheduler=1,
+            server=2,
+            worker=2,
         )
+        roles = [task["environment"]["DMLC_ROLE"] for task in run["tasks"]]
+        self.assertEqual(roles, ["scheduler", "server", "server", "worker", "worker"])
 
     def test_ray_example(self):
         self.write_venv("ray.zip", "bin/python")

@@ -131,7 +131,7 @@ TEST_F(BadInputTest, BadBooleansChoicesAndPairsAreExplained) {
             "false\n");
   EXPECT_EQ(ProblemsWith({{"tony.application.framework", "pytroch"}}),
             "job.xml:4: tony.application.framework: 'pytroch' is not one of tensorflow, pytorch, "
-            "standalone, horovod; did you mean pytorch?\n");
+            "standalone, horovod, jax, mxnet; did you mean pytorch?\n");
   EXPECT_THAT(ProblemsWith({{"tony.application.framework", "torch"}}),
               HasSubstr("; did you mean pytorch?"));
   EXPECT_THAT(ProblemsWith({{"tony.execution.envs", "A=1,PATH"}}),
@@ -190,8 +190,6 @@ TEST_F(BadInputTest, RefusedKeysSayWhatIsMissing) {
             "remove it or set it to false\n");
   EXPECT_THAT(ProblemsWith({{"tony.horovod.mode.test", "true"}}),
               HasSubstr("a made-up plan of ranks"));
-  EXPECT_THAT(ProblemsWith({{"tony.application.distributed-mode", "FCFS"}}),
-              HasSubstr("remove it or set it to GANG"));
   EXPECT_THAT(ProblemsWith({{"tony.history.location", "/hist"}}), HasSubstr("no history server"));
 }
 
@@ -250,10 +248,20 @@ TEST_F(BadInputTest, TheOrderOfTypesHasToMakeSense) {
             "this key\n");
 }
 
-TEST_F(BadInputTest, UnsupportedFrameworksAreRefused) {
+TEST_F(BadInputTest, AnMxNetJobHasAllRolesAndOneScheduler) {
   EXPECT_EQ(ProblemsWith({{"tony.application.framework", "MXNET"}}),
-            "job.xml:4: tony.application.framework: MXNet jobs are not supported by this version; "
-            "use tensorflow, pytorch, horovod or standalone\n");
+            "job.xml:4: tony.application.framework: an MXNet job needs the task type scheduler; "
+            "set tony.scheduler.instances to 1\n"
+            "job.xml:4: tony.application.framework: an MXNet job needs the task type server; set "
+            "tony.server.instances\n");
+  EXPECT_EQ(ProblemsWith({{"tony.application.framework", "mxnet"},
+                          {"tony.scheduler.instances", "2"},
+                          {"tony.scheduler.command", "true"},
+                          {"tony.server.instances", "0"}}),
+            "job.xml:5: tony.scheduler.instances: an MXNet job has exactly one scheduler; set it "
+            "to 1\n"
+            "job.xml:7: tony.server.instances: an MXNet job needs the task type server; set "
+            "tony.server.instances\n");
 }
 
 TEST_F(BadInputTest, FrameworksHaveDemands) {
@@ -271,6 +279,18 @@ TEST_F(BadInputTest, FrameworksHaveDemands) {
                         {"tony.evaluator.command", "true"}}),
             "job.xml:3: tony.worker.instances: a PyTorch job needs the task type worker; set it to "
             "1 or more\n");
+  EXPECT_EQ(ProblemsOf({{"tony.application.framework", "jax"},
+                        {"tony.trainer.instances", "2"},
+                        {"tony.trainer.command", "true"}}),
+            "job.xml:2: tony.application.framework: a JAX job needs the task type worker or chief; "
+            "set tony.worker.instances\n");
+  EXPECT_EQ(ProblemsWith({{"tony.application.distributed-mode", "fcfs"},
+                          {"tony.application.framework", "pytorch"}}),
+            "job.xml:4: tony.application.distributed-mode: with FCFS a task starts before the "
+            "others have addresses, which the tasks of a pytorch job need; set it to GANG; tasks "
+            "that need no addresses can have tony.application.framework tensorflow, and find "
+            "TASK_INDEX and TASK_NUM\n");
+  EXPECT_THAT(ProblemsWith({{"tony.application.distributed-mode", "FCFS"}}), IsEmpty());
   EXPECT_THAT(ProblemsOf({{"tony.application.framework", "standalone"},
                           {"tony.worker.instances", "1"},
                           {"tony.tensorboard.command", "true"},

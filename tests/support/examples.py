@@ -173,6 +173,20 @@ class PyTorchDistributedDataParallel(ExampleJobs):
     loggers = ("worker-0", "worker-1")
 
 
+class Jax(ExampleJobs):
+    """Two workers in step with each other."""
+
+    example = "jax"
+    check = "check_synchronous.py"
+    logger = "worker-0"
+    loggers = ("worker-0", "worker-1")
+    deadline_seconds = 2 * DEADLINE_SECONDS  # JAX compiles the program first
+
+    @staticmethod
+    def find_python():
+        return tony_cli.examples_python(ROOT / "examples/jax/requirements.txt")
+
+
 class HorovodPyTorch(ExampleJobs):
     """Two workers in step with each other. Only where Horovod is built."""
 

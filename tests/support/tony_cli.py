@@ -32,10 +32,13 @@ def task_name(task):
     return f"{task['type']}:{task.get('index', 0)}"
 
 
-def examples_python():
-    """Returns the interpreter of the examples' Python environment, which the first call makes."""
+def examples_python(*requirements):
+    """Returns the interpreter of the examples' Python environment, which the first call makes.
+
+    `requirements`: the file with its packages, if they are not those of most examples.
+    """
     script = pathlib.Path(__file__).resolve().parents[2] / "scripts/python-environment"
-    made = subprocess.run([script], stdout=subprocess.PIPE, text=True, check=True)
+    made = subprocess.run([script, *requirements], stdout=subprocess.PIPE, text=True, check=True)
     return made.stdout.strip()
 
 
@@ -214,6 +217,11 @@ class EventStream:
     def folder(self):
         """The job's folder."""
         return self._site.local_dir / "jobs" / self.id
+
+    def all_events(self):
+        """All events so far, in their order."""
+        with self._changed:
+            return list(self._events)
 
     def raw_events(self, kind):
         """All events of one kind so far, e.g. "task_changed", each as it was printed."""

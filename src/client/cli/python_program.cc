@@ -25,7 +25,8 @@ constexpr size_t kMostFiles = 100;
 constexpr int kMostLines = 20'000;
 
 /// Modules that tell the framework, the strongest first: a program of tony.collective or Horovod
-/// also imports the framework whose tensors it exchanges.
+/// also imports the framework whose tensors it exchanges, and one of JAX may read its data with
+/// TensorFlow's or PyTorch's loaders.
 struct KnownModule {
   const char* module;
   const char* framework;
@@ -33,6 +34,9 @@ struct KnownModule {
 constexpr KnownModule kKnownModules[] = {
     {"tony.collective", "horovod"},
     {"horovod", "horovod"},
+    {"tony.jax", "jax"},
+    {"jax", "jax"},
+    {"flax", "jax"},
     {"torch", "pytorch"},
     {"lightning", "pytorch"},
     {"pytorch_lightning", "pytorch"},
@@ -41,7 +45,6 @@ constexpr KnownModule kKnownModules[] = {
     {"accelerate", "pytorch"},
     {"tensorflow", "tensorflow"},
     {"keras", "tensorflow"},
-    {"jax", "pytorch"},
 };
 
 bool Exists(const std::string& path) {

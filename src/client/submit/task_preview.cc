@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "core/model/master_task.h"
 #include "core/rendezvous/worker_hosts.h"
 #include "core/runtime/collective.h"
 #include "core/runtime/visualization.h"
@@ -102,13 +103,15 @@ core::Environment Merge(const core::JobDescription& job, const core::TaskType& t
 std::vector<TaskPreview> PreviewTasks(const core::JobDescription& job, size_t limit) {
   core::TaskContext context;
   context.framework = job.framework;
+  context.mode = job.mode;
   context.job_id = "JOB_ID";
   context.container_id = "CONTAINER_ID";
   context.checkpoint_folder = job.checkpoint_dir.empty() ? "CHECKPOINT_DIR" : job.checkpoint_dir;
   const core::ClusterSpec cluster = PreviewCluster(job);
   const core::StageGraph stages(job.types);
   for (const core::TaskType& type : job.types) {
-    if (type.tracking == core::Tracking::kTracked) context.tracked_tasks += type.instances;
+    if (type.tracking != core::Tracking::kTracked) continue;
+    if (!core::IsPreprocessing(job, type.name)) context.tracked_tasks += type.instances;
   }
   const std::optional<core::TaskId> visualization = core::VisualizationTask(job);
   std::vector<TaskPreview> previews;

@@ -265,7 +265,7 @@ Verb RunVerb() {
       {{"np", "N", false, "how many tasks; 1 unless given", "n"},
        {"gpus", "N", false, "GPUs of each task"},
        {"memory", "SIZE", false, "memory of each task, e.g. 4g"},
-       {"framework", "NAME", false, "tensorflow, pytorch, horovod or standalone"},
+       {"framework", "NAME", false, "tensorflow, pytorch, jax, horovod, mxnet or standalone"},
        {"src_dir", "PATH", false, "folder or archive with the program; this folder unless given"},
        {"large", "", false, "also a folder of more than 512 MiB or 20000 files"},
        {"detach", "", false, "print the job's id and return while the job goes on"}},

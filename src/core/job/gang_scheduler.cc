@@ -110,6 +110,11 @@ void GangScheduler::SettleTypes() {
 }
 
 void GangScheduler::FormGang(const std::vector<Task*>& members, Duration delay) {
+  if (!IsFirstComeServed()) return AddGang(members, delay);
+  for (Task* task : members) AddGang({task}, delay);
+}
+
+void GangScheduler::AddGang(const std::vector<Task*>& members, Duration delay) {
   if (members.empty()) return;
   ++last_gang_;
   for (Task* task : members) run_.tasks.SetGang(*task, last_gang_);
@@ -164,6 +169,10 @@ void GangScheduler::NotePartlyHeld() {
 bool GangScheduler::HeldBack(int number, Gang& gang) {
   if (run_.now >= gang.not_before) return false;
   if (std::exchange(gang.delay_recorded, true)) return true;
+  if (IsFirstComeServed()) {
+    // One record stands for the gangs of all tasks.
+    for (auto& [other, single] : run_.tasks.gangs()) single.delay_recorded = true;
+  }
   const auto left = std::chrono::ceil<std::chrono::seconds>(gang.not_before - run_.now);
   const auto member = std::find_if(run_.tasks.all().begin(), run_.tasks.all().end(),
                                    [number](const Task& task) { return task.gang == number; });
@@ -173,7 +182,8 @@ bool GangScheduler::HeldBack(int number, Gang& gang) {
     return true;
   }
   run_.Do(effect::Record{
-      JobWaiting{absl::StrCat("all is ready for the next start, which comes ", left.count(),
+      JobWaiting{absl::StrCat(IsFirstComeServed() ? member->id.ToString() : "all",
+                              " is ready for the next start, which comes ", left.count(),
                               " s later, since several in a row have failed"),
                  {},
                  "it comes by itself (tony.am.retry-backoff-ms)"}});
@@ -221,12 +231,21 @@ void GangScheduler::Open(const decision::GangReleased& released) {
     run_.tasks.SetListed(*task, true);
     run_.members_changed = true;
   }
-  // A restart at the old ports leaves the spec as it is; only a task that was not listed yet
-  // changes it.
-  if (first) run_.spec = SpecWith(released.spec);
+  // A task that starts without the others learns no address, not even of those that run already,
+  // since which ones these are is a matter of luck. So no spec of all tasks is built for each of
+  // them, which would be quadratic.
+  if (IsFirstComeServed()) {
+    run_.spec = released.spec;
+  } else if (first) {
+    // A restart at the old ports leaves the spec as it is; only a task that was not listed yet
+    // changes it.
+    run_.spec = SpecWith(released.spec);
+  }
   run_.running_since = run_.now;
   // A gang of a later stage, or of a restarted task, starts within the running job.
   if (run_.state != JobState::kRunning) return parts_.record.Move(JobTrigger::kGangRegistered);
+  // Single tasks would fill the record with a line for each start, which their states show anyway.
+  if (IsFirstComeServed()) return;
   parts_.record.RecordContinues(
       Sentence(types, first ? "starts" : "starts again", first ? "start" : "start again"));
 }
@@ -249,6 +268,15 @@ std::shared_ptr<const ClusterSpec> GangScheduler::SpecWith(
     if (found != known.end()) spec->endpoints.push_back(*found->second);
   }
   return spec;
+}
+
+void GangScheduler::StartAgain(const Task& task) {
+  if (IsFirstComeServed()) {
+    auto spec = std::make_shared<ClusterSpec>();
+    spec->endpoints.push_back(EndpointOf(task));
+    run_.spec = std::move(spec);
+  }
+  parts_.executors.SendStart({task.container->id});
 }
 
 Endpoint GangScheduler::EndpointOf(const Task& task) {

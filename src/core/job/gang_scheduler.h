@@ -15,7 +15,8 @@ namespace tony::core {
 struct JobParts;
 
 /// A stage is admitted when its dependencies are fulfilled, and is gathered as one gang. Programs
-/// of a gang start when all its tasks have registered, and not before the gang's earliest start.
+/// of a gang start when all its tasks have registered, and not before the gang's earliest start. In
+/// a job whose tasks are first come, first served, each task is a gang of its own.
 /// Not thread safe: owned by the state machine.
 class GangScheduler {
  public:
@@ -34,7 +35,8 @@ class GangScheduler {
   const std::set<std::string>& settled() const { return settled_; }
   /// Marks the type as settled; false when it was already.
   bool Settle(const std::string& type) { return settled_.insert(type).second; }
-  /// Makes `members` a gang: they start together, and not before `delay` has passed.
+  /// Makes `members` a gang, or each of them one: they start together, and not before `delay` has
+  /// passed.
   void FormGang(const std::vector<Task*>& members, Duration delay);
   /// Requests a container for every task that is to start and has none.
   void RequestMissing();
@@ -47,6 +49,8 @@ class GangScheduler {
   void ReleaseGangs();
   /// Marks the tasks of `released` as started: they are in the cluster spec and leave their gang.
   void Open(const decision::GangReleased& released);
+  /// Sends the start of the task's program again, which may have been lost.
+  void StartAgain(const Task& task);
   static Endpoint EndpointOf(const Task& task);
   /// Records which stage waits for which others, when that may have changed.
   void RecordStageWait();
@@ -55,6 +59,8 @@ class GangScheduler {
 
  private:
   JobProgress Progress() const;
+  void AddGang(const std::vector<Task*>& members, Duration delay);
+  bool IsFirstComeServed() const { return run_.job.mode == DistributedMode::kFirstComeServed; }
   /// Gives up the containers of types that have succeeded and will not run again.
   void SettleTypes();
   void Release(int number);

@@ -19,7 +19,6 @@
 #include "core/job/task_steps.h"
 #include "core/model/lease.h"
 #include "core/record/duration_text.h"
-#include "core/record/job_wait.h"
 
 namespace tony::core {
 namespace {
@@ -242,8 +241,19 @@ void JobDeadlines::RecordMissing() {
     gang.missing_recorded = true;
     const JobState state =
         run_.state == JobState::kRestarting ? JobState::kRestarting : JobState::kRegistering;
-    run_.Do(effect::Record{*WaitIn(state, AwaitedTasks(run_.tasks, number))});
+    run_.Do(effect::Record{*WaitIn(state, RecordedTogether(number))});
   }
+}
+
+std::vector<AwaitedTask> JobDeadlines::RecordedTogether(int number) {
+  if (run_.job.mode == DistributedMode::kGang) return AwaitedTasks(run_.tasks, number);
+  std::vector<AwaitedTask> awaited;
+  for (const Task& task : run_.tasks.all()) {
+    if (task.gang == 0 || !task.container) continue;
+    run_.tasks.gangs().at(task.gang).missing_recorded = true;
+    awaited.push_back({task.id, task.state, task.tracking() == Tracking::kTracked});
+  }
+  return awaited;
 }
 
 void JobDeadlines::RecordRoomWait(int number, Gang& gang) {
@@ -251,6 +261,11 @@ void JobDeadlines::RecordRoomWait(int number, Gang& gang) {
                                    [number](const Task& task) { return task.gang == number; });
   if (!parts_.gangs.AwaitsRoom(*member)) return;
   gang.missing_recorded = true;
+  for (const Task& task : run_.tasks.all()) {
+    // Tasks that are first come, first served, are gangs of their own.
+    const bool alike = task.gang != 0 && task.id.type == member->id.type;
+    if (alike) run_.tasks.gangs().at(task.gang).missing_recorded = true;
+  }
   run_.Do(effect::Record{JobWaiting{
       absl::StrCat(member->id.type, " waits for the containers of what it comes after"),
       run_.tasks.Names(

@@ -4,8 +4,10 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/job/job_run.h"
+#include "core/record/job_wait.h"
 
 namespace tony::core {
 
@@ -49,6 +51,9 @@ class JobDeadlines {
   void StopTracking(const std::string& type);
   /// Records, once per wait, which tasks a gang or the end of the job waits for.
   void RecordMissing();
+  /// The tasks that one record of a gang's missing tasks is about: those of the gang or, where each
+  /// task is a gang of its own, all that have a container and have not started. Marks their gangs.
+  std::vector<AwaitedTask> RecordedTogether(int number);
   void RecordRoomWait(int number, Gang& gang);
 
   JobRun& run_;

@@ -54,7 +54,9 @@ struct JobRun {
   TimePoint state_since;
   std::optional<TimePoint> running_since;  ///< newest start of programs in this epoch
   std::optional<Verdict> verdict;
-  std::shared_ptr<const ClusterSpec> spec;  ///< this epoch's spec; null until a gang was complete
+  /// This epoch's spec; null until a gang was complete. Where tasks start one by one, that of the
+  /// task started last.
+  std::shared_ptr<const ClusterSpec> spec;
   std::shared_ptr<const RendezvousPlan> plan;  ///< this epoch's plan; null without one
   std::string allocation_wait;        ///< the backend's last reason why containers do not come
   std::optional<TimePoint> judge_at;  ///< when the failures so far are judged; set until then

@@ -161,7 +161,7 @@ void TaskSteps::Rejoin(Task& task, const input::HeldTask& held) {
   // The start may have been lost with the stream. Sending it again is safe: the executor says that
   // it has not started.
   if (held.phase == Phase::kRegistered) {
-    if (!parts_.ranks.AwaitsPlan(task)) parts_.executors.SendStart({task.container->id});
+    if (!parts_.ranks.AwaitsPlan(task)) parts_.gangs.StartAgain(task);
   } else if (task.state == TaskState::kReady) {
     task.pid = held.pid;
     parts_.record.ChangeTask(task, TaskState::kRunning);

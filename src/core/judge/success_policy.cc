@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "core/model/master_task.h"
 #include "core/rendezvous/worker_hosts.h"
 #include "core/runtime/runtime.h"
 
@@ -29,6 +30,11 @@ Reason ReasonOf(const TaskExit& exit) {
   return Reason::kTaskFailed;
 }
 
+/// Whether the task is one of the failed ones of which the first is named.
+bool Counts(const Task& task) {
+  return task.tracking() == Tracking::kTracked && task.state == TaskState::kFailed;
+}
+
 std::string SuccessSentence(int failed, int tracked) {
   if (failed > 0) {
     return absl::StrCat(failed, " of ", tracked, " tracked tasks failed, which ",
@@ -43,7 +49,8 @@ std::string SuccessSentence(int failed, int tracked) {
 
 SuccessPolicy::SuccessPolicy(const JobDescription& job)
     : has_chief_(job.FindType("chief") != nullptr),
-      fail_on_worker_failure_(job.fail_on_worker_failure) {
+      fail_on_worker_failure_(job.fail_on_worker_failure),
+      preprocesses_(IsPreprocessing(job, kMasterTaskType)) {
   for (const TaskType& type : job.types) {
     needed_.insert(type.depends_on.begin(), type.depends_on.end());
     if (job.framework == Framework::kHorovod && IsRanked(type.name)) needed_.insert(type.name);
@@ -66,14 +73,14 @@ bool SuccessPolicy::FailsAttempt(const Task& task) const {
 std::optional<Verdict> SuccessPolicy::JudgeAll(const TaskTable& tasks) const {
   const int failed = tasks.tracked(TaskState::kFailed);
   // A task that was stopped before the verdict, since it had nothing left to do, does not count.
-  const int tracked = tasks.tracked() - tasks.tracked(TaskState::kStopped);
+  int tracked = tasks.tracked() - tasks.tracked(TaskState::kStopped);
   if (failed + tasks.tracked(TaskState::kSucceeded) < tracked) return std::nullopt;
+  if (preprocesses_) tracked -= tasks.of(kMasterTaskType).succeeded;
   if (failed > 0 && failed == tracked) {
     const auto first = std::min_element(
         tasks.all().begin(), tasks.all().end(), [](const Task& left, const Task& right) {
-          const bool left_tracked = left.tracking() == Tracking::kTracked;
-          const bool right_tracked = right.tracking() == Tracking::kTracked;
-          return left_tracked != right_tracked ? left_tracked : left.since < right.since;
+          const bool left_counts = Counts(left);
+          return left_counts != Counts(right) ? left_counts : left.since < right.since;
         });
     Verdict verdict = FailureOf(*first);
     verdict.sentence =

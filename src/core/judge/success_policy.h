@@ -17,7 +17,8 @@ namespace tony::core {
 ///    tony.application.stop-on-failure-jobtypes; another type depends on its type and could then
 ///    never start; it is one of Horovod's processes, without which the others cannot go on; or
 ///    tony.application.fail-on-worker-failure-enabled is not false. (TonY: only when it is true.)
-/// 4. When all tracked tasks have ended the attempt has succeeded, unless all of them failed.
+/// 4. When all tracked tasks have ended the attempt has succeeded, unless all of them failed. The
+///    task that preprocesses for the others does not count.
 /// These rules apply once all tasks may run; before that, any failure counts (see JobMachine).
 /// Stateless.
 class SuccessPolicy {
@@ -35,6 +36,7 @@ class SuccessPolicy {
  private:
   bool has_chief_;
   bool fail_on_worker_failure_;
+  bool preprocesses_;
   std::set<std::string> needed_;  ///< types that other tasks cannot do without
 };
 

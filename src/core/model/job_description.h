@@ -27,6 +27,14 @@ enum class Framework {
                 ///< LOCAL_WORLD_SIZE
   kStandalone,  ///< no variables of its own; exactly one task
   kHorovod,     ///< HOROVOD_*, CLUSTER_SPEC; the task type `driver` plans the ranks
+  kJax,         ///< JAX_COORDINATOR_ADDRESS, JAX_NUM_PROCESSES, JAX_PROCESS_ID
+  kMxNet,       ///< DMLC_*; the task types scheduler, server and worker
+};
+
+/// When the program of a task may start.
+enum class DistributedMode {
+  kGang,             ///< when all tasks that start together have registered
+  kFirstComeServed,  ///< when the task itself has registered; no task learns another's address
 };
 
 /// The way in which a task type counts towards the verdict.
@@ -159,11 +167,12 @@ struct HorovodSettings {
 struct JobDescription {
   std::string name;
   Framework framework = Framework::kTensorFlow;
+  DistributedMode mode = DistributedMode::kGang;
   std::vector<TaskType> types;  ///< in the order of the file; empty: the AM runs `am_command`
   Resources am_resources;
-  std::string am_command;  ///< for a job without tasks
-  std::vector<ResourceEntry>
-      am_files;  ///< for a job without tasks: those of all containers and of the AM
+  bool preprocess = false;              ///< `am_command` runs before all tasks
+  std::string am_command;               ///< for a job without tasks, or for preprocessing
+  std::vector<ResourceEntry> am_files;  ///< those of all containers and of the AM, for am_command
   std::map<std::string, std::string> execution_env;  ///< for every user process
   std::map<std::string, std::string>
       container_env;                   ///< for the executors themselves, and their children

@@ -17,7 +17,7 @@ void RenderGeneral(const TaskContext& context, Environment& environment) {
   environment["SESSION_ID"] = std::to_string(context.epoch);
   environment["ATTEMPT_NUMBER"] = "0";
   environment["NUM_AM_RETRIES"] = std::to_string(context.epoch);
-  environment["DISTRIBUTED_MODE"] = "GANG";
+  environment["DISTRIBUTED_MODE"] = DistributedModeName(context.mode);
   if (context.chief) environment["IS_CHIEF"] = "true";
   environment["TONY_CONTAINER_ID"] = context.container_id;
   environment["TONY_EPOCH"] = std::to_string(context.epoch);
@@ -49,6 +49,10 @@ bool IsChief(const TaskId& task, bool job_has_chief_type) {
   return task.index == 0 && task.type == (job_has_chief_type ? "chief" : "worker");
 }
 
+std::string DistributedModeName(DistributedMode mode) {
+  return mode == DistributedMode::kGang ? "GANG" : "FCFS";
+}
+
 std::string FrameworkName(Framework framework) {
   switch (framework) {
     case Framework::kTensorFlow:
@@ -59,13 +63,17 @@ std::string FrameworkName(Framework framework) {
       return "standalone";
     case Framework::kHorovod:
       return "horovod";
+    case Framework::kJax:
+      return "jax";
+    case Framework::kMxNet:
+      return "mxnet";
   }
   return "unknown";
 }
 
 std::optional<Framework> ParseFramework(const std::string& name) {
-  for (Framework framework :
-       {Framework::kTensorFlow, Framework::kPyTorch, Framework::kStandalone, Framework::kHorovod}) {
+  for (Framework framework : {Framework::kTensorFlow, Framework::kPyTorch, Framework::kStandalone,
+                              Framework::kHorovod, Framework::kJax, Framework::kMxNet}) {
     if (FrameworkName(framework) == name) return framework;
   }
   return std::nullopt;

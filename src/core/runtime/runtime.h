@@ -17,7 +17,10 @@ Environment RenderEnvironment(const TaskContext& context);
 /// `chief:0`, or `worker:0` in a job without the type `chief`. A job with neither has no chief.
 bool IsChief(const TaskId& task, bool job_has_chief_type);
 
-/// The name "tensorflow", "pytorch", "standalone" or "horovod".
+/// TonY's names of the modes: "GANG" and "FCFS".
+std::string DistributedModeName(DistributedMode mode);
+
+/// The name "tensorflow", "pytorch", "standalone", "horovod", "jax" or "mxnet".
 std::string FrameworkName(Framework framework);
 /// Inverse of FrameworkName; nullopt for an unknown name.
 std::optional<Framework> ParseFramework(const std::string& name);

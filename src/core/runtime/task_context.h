@@ -27,6 +27,7 @@ struct HorovodSlot {
 struct TaskContext {
   TaskId task;
   Framework framework = Framework::kTensorFlow;
+  DistributedMode mode = DistributedMode::kGang;
   std::string job_id;
   std::string container_id;
   int epoch = 0;

@@ -24,9 +24,10 @@ struct TaskExit {
   Cause cause = Cause::kExited;
   int code = 0;
   int signal = 0;
-  std::string message;            ///< one sentence of context; may be empty
-  std::vector<std::string> tail;  ///< last lines of the output, oldest first
-  int64_t ended_millis = 0;       ///< milliseconds since 1970 by the host's clock; 0: not known
+  std::string message;                ///< one sentence of context; may be empty
+  std::vector<std::string> tail;      ///< last lines of the output, oldest first
+  int64_t ended_millis = 0;           ///< milliseconds since 1970 by the host's clock; 0: not known
+  std::string model_parameters = {};  ///< those that a preprocessing program printed for the tasks
 
   bool operator==(const TaskExit&) const = default;
 

@@ -41,6 +41,7 @@ core::TaskContext ContextOf(const v1::Assignment& assignment, const RunIdentity&
   context.task = core::TaskId{assignment.task().type(), assignment.task().index()};
   context.framework =
       core::ParseFramework(assignment.framework()).value_or(core::Framework::kStandalone);
+  if (assignment.first_come_served()) context.mode = core::DistributedMode::kFirstComeServed;
   context.job_id = assignment.job_id();
   context.container_id = identity.container_id;
   context.epoch = identity.epoch;

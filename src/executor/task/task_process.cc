@@ -55,6 +55,24 @@ std::string ExplainPort(const std::string& line, const std::vector<int>& reserve
                       "SO_REUSEADDR nor SO_REUSEPORT: set tony.<type>.port-release=true");
 }
 
+/// A part of a framework's error, and what its author has to do about it.
+struct KnownError {
+  const char* error;
+  const char* hint;
+};
+constexpr KnownError kKnownErrors[] = {
+    // torch.distributed's env:// rendezvous. In a PyTorch job tony sets the variable.
+    {"environment variable RANK expected, but not set",
+     "PyTorch looks for variables that only PyTorch jobs have: set tony.application.framework to "
+     "pytorch"},
+    // jax.distributed.initialize(). It reads the address from a variable, and the numbers from the
+    // launchers that it knows.
+    {"coordinator_address should be defined",
+     "JAX looks for variables that only JAX jobs have: set tony.application.framework to jax"},
+    {"Number of processes must be defined",
+     "JAX does not know its launcher: write `import tony.jax` before jax.distributed.initialize()"},
+};
+
 /// Explains a shell's own exit codes and well-known errors to the author of the command.
 std::string Explain(int code, const std::vector<std::string>& tail,
                     const std::vector<int>& reserved_ports) {
@@ -66,10 +84,8 @@ std::string Explain(int code, const std::vector<std::string>& tail,
     if (line.find("ddress already in use") != std::string::npos) {
       return ExplainPort(line, reserved_ports);
     }
-    // torch.distributed's env:// rendezvous. In a PyTorch job tony sets the variable.
-    if (absl::StrContains(line, "environment variable RANK expected, but not set")) {
-      return "PyTorch looks for variables that only PyTorch jobs have: set "
-             "tony.application.framework to pytorch";
+    for (const auto& [error, hint] : kKnownErrors) {
+      if (absl::StrContains(line, error)) return hint;
     }
   }
   return "";
@@ -127,6 +143,8 @@ void TaskProcess::Run(const Command& command) {
   last_output_ = clock_.Now();
   exceeding_bytes_ = 0;
   tail_ = OutputTail(static_cast<size_t>(command.tail_lines));
+  parameters_.reset();
+  if (command.finds_parameters) parameters_.emplace();
   const absl::Status spawned = Spawn(command);
   if (!spawned.ok()) {
     std::string why(spawned.message());
@@ -160,6 +178,7 @@ absl::Status TaskProcess::Spawn(const Command& command) {
         LogPump::Open(loop_, clock_, path, command.logs,
                       {[this, stream](const char* data, size_t size) {
                          tail_.Add(stream, data, size);
+                         if (stream == 0 && parameters_) parameters_->Add(data, size);
                          last_output_ = clock_.Now();
                        },
                        [this](const std::string& sentence) { OnLogLoss(sentence); }}));
@@ -251,6 +270,7 @@ void TaskProcess::On(const os::KeeperExited& exited) {
   for (auto& pump : pumps_) pump->Drain();
   core::TaskExit exit;
   exit.tail = tail_.Lines();
+  if (parameters_) exit.model_parameters = FoundParameters();
   if (timed_out_ && exceeding_bytes_ == 0) {
     exit.cause = core::TaskExit::Cause::kTimedOut;
     exit.message = "tony.task.executor.execution-timeout-ms has passed";
@@ -275,6 +295,17 @@ void TaskProcess::On(const os::KeeperTreeGone& gone) {
     LogInfo(absl::StrCat(gone.leftovers, " processes outlived the program and were ended"));
   }
   TreeGone();
+}
+
+std::string TaskProcess::FoundParameters() {
+  parameters_->Finish();
+  if (parameters_->too_long()) {
+    OnLogLoss(
+        absl::StrCat("the tasks get no MODEL_PARAMS, since the line with \"Model "
+                     "parameters: \" is longer than ",
+                     ParameterFinder::kMaxBytes / 1024, " KiB; let it name a file that has them"));
+  }
+  return parameters_->parameters();
 }
 
 // Without the keeper nothing proves that the tree is gone, so no on_tree_gone follows.

@@ -13,6 +13,7 @@
 #include "core/tasks/task_exit.h"
 #include "executor/output/log_pump.h"
 #include "executor/output/output_tail.h"
+#include "executor/output/parameter_finder.h"
 #include "executor/task/memory_watch.h"
 #include "os/containment/keeper.h"
 
@@ -37,6 +38,7 @@ class TaskProcess {
     int tail_lines = 20;
     int64_t memory_limit_bytes = 0;   ///< limit of the whole tree, as the keeper was told; 0: none
     std::string memory_key;           ///< the key by which a user sets the limit
+    bool finds_parameters = false;    ///< look for model parameters in the standard output
     std::vector<int> reserved_ports;  ///< the ports that tony reserved for the task
   };
 
@@ -75,6 +77,8 @@ class TaskProcess {
   void On(const os::KeeperTreeGone& gone);
   void On(const os::KeeperLost& lost);
   void WatchMemory();
+  /// The parameters in the whole output. Reports those that are too long to be passed on.
+  std::string FoundParameters();
   /// Sets the cause of `exit` to out of memory, if that was the cause; otherwise adds to `exit`
   /// what there is to say about memory.
   void JudgeMemory(const os::KeeperExited& exited, core::TaskExit& exit) const;
@@ -90,6 +94,7 @@ class TaskProcess {
   std::unique_ptr<EventLoop::Handle> timeout_;
   std::vector<std::unique_ptr<LogPump>> pumps_;
   OutputTail tail_{0};
+  std::optional<ParameterFinder> parameters_;  ///< set for a program that preprocesses
   TimePoint last_output_;
   bool active_ = false;
   bool ended_ = true;  ///< the end of the newest run was reported, or there was no run

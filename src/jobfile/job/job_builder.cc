@@ -94,6 +94,9 @@ void CheckLocalSettings(const Configuration& configuration, const LocalSettings&
 void BuildApplication(const Configuration& configuration, core::JobDescription* job) {
   job->name = configuration.GetText("tony.application.name");
   job->framework = FrameworkOf(configuration);
+  if (absl::EqualsIgnoreCase(configuration.GetText("tony.application.distributed-mode"), "FCFS")) {
+    job->mode = core::DistributedMode::kFirstComeServed;
+  }
   if (job->framework == core::Framework::kHorovod) {
     job->horovod = BuildHorovodSettings(configuration);
   }
@@ -136,8 +139,9 @@ bool IsHopeless(const Configuration& configuration, BuildResult* result) {
   return types > kMaxTasks || result->problems.size() >= kMostProblems;
 }
 
-// A job without task types runs its command in the ApplicationMaster's container.
-void BuildSingleContainer(const Configuration& configuration, BuildResult* result) {
+// A job without task types runs its command in the ApplicationMaster's container; a job with them
+// may run it before its tasks.
+void BuildMasterCommand(const Configuration& configuration, BuildResult* result) {
   core::JobDescription& job = result->job;
   job.am_command = configuration.GetText("tony.am.command");
   if (job.am_command.empty()) job.am_command = configuration.GetText("tony.containers.command");
@@ -180,7 +184,10 @@ BuildResult BuildJob(const Configuration& configuration, FileChecks file_checks)
   BuildTaskTypes(configuration, &result);
   BuildTaskOrder(configuration, &result);
   result.yarn = BuildYarnSettings(configuration, DeclaredTaskTypes(configuration));
-  if (result.job.types.empty()) BuildSingleContainer(configuration, &result);
+  result.job.preprocess = configuration.GetBoolean("tony.application.enable-preprocess");
+  if (result.job.types.empty() || result.job.preprocess) {
+    BuildMasterCommand(configuration, &result);
+  }
   if (result.backend == Backend::kYarn && !configuration.IsSet("tony.am.reattach-timeout-ms")) {
     result.job.timeouts.reattach = kReattachOnYarn;
   }

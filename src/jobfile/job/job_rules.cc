@@ -13,6 +13,8 @@
 #include "absl/strings/str_split.h"
 #include "common/nearest_name.h"
 #include "core/rendezvous/worker_hosts.h"
+#include "core/runtime/framework_variables.h"
+#include "core/runtime/runtime.h"
 #include "jobfile/job/horovod_rules.h"
 #include "jobfile/job/key_check.h"
 #include "jobfile/keys/key_table.h"
@@ -47,11 +49,10 @@ class JobChecker {
         declared_(DeclaredTaskTypes(configuration)) {}
 
   void Check() {
-    CheckFrameworkSupport();
     if (job_.types.empty()) {
       CheckSingleContainer();
     } else {
-      CheckUnusedMasterKeys();
+      CheckMasterCommand();
       if (job_.framework != core::Framework::kHorovod) CheckSomethingIsTracked();
       CheckFrameworkTypes();
     }
@@ -72,21 +73,25 @@ class JobChecker {
     result_.problems.push_back(ProblemAt(configuration_, key, message, remedy));
   }
 
-  void CheckFrameworkSupport() {
-    if (!absl::EqualsIgnoreCase(configuration_.GetText(kFramework), "mxnet")) return;
-    Complain(kFramework, "MXNet jobs are not supported by this version",
-             "use tensorflow, pytorch, horovod or standalone");
-  }
-
   void CheckSingleContainer() {
+    if (job_.preprocess) {
+      result_.notes.push_back(ProblemAt(configuration_, "tony.application.enable-preprocess",
+                                        "has no effect in a job without tasks", ""));
+    }
     if (!job_.am_command.empty()) return;
     result_.problems.push_back({configuration_.job_file(), 0, "", "the job has nothing to run",
                                 "set tony.worker.instances and tony.worker.command, or for one "
                                 "process tony.containers.command"});
   }
 
-  // TonY ignores these keys silently. A note keeps such a job file usable.
-  void CheckUnusedMasterKeys() {
+  // TonY ignores these keys silently where nothing preprocesses. A note keeps such a job file
+  // usable.
+  void CheckMasterCommand() {
+    if (job_.preprocess) {
+      if (!job_.am_command.empty()) return;
+      return Complain("tony.application.enable-preprocess", "there is no command to run first",
+                      "set tony.am.command, or tony.containers.command for it and the tasks");
+    }
     for (const char* const key : {"tony.am.command", "tony.am.resources"}) {
       if (!configuration_.IsSet(key)) continue;
       result_.notes.push_back(
@@ -123,6 +128,11 @@ class JobChecker {
     if (job_.framework == core::Framework::kHorovod && !ranked) {
       ComplainNoWorker("a Horovod job needs the task type worker or chief");
     }
+    if (job_.framework == core::Framework::kJax && !ranked) {
+      ComplainNoWorker("a JAX job needs the task type worker or chief");
+    }
+    if (job_.framework == core::Framework::kMxNet) CheckMxNetTypes();
+    CheckMode();
     if (job_.framework != core::Framework::kStandalone) return;
     const int64_t tasks = Total([](const core::TaskType& type) {
       return type.tracking == core::Tracking::kSidecar ? 0 : int64_t{1};
@@ -131,6 +141,37 @@ class JobChecker {
     Complain(kFramework,
              absl::StrCat("a standalone job has exactly one task, this one has ", tasks),
              "set one type's instances to 1 and all others to 0");
+  }
+
+  // MXNet's programs would wait for a missing one for ever, and know one scheduler only.
+  void CheckMxNetTypes() {
+    for (const char* const name : {core::kSchedulerType, core::kServerType, core::kWorkerType}) {
+      const core::TaskType* const type = job_.FindType(name);
+      const bool scheduler = std::string(name) == core::kSchedulerType;
+      const std::string instances = absl::StrCat("tony.", name, ".instances");
+      if (type == nullptr) {
+        Complain(configuration_.IsSet(instances) ? instances : kFramework,
+                 absl::StrCat("an MXNet job needs the task type ", name),
+                 absl::StrCat("set ", instances, scheduler ? " to 1" : ""));
+      } else if (scheduler && type->instances > 1) {
+        Complain(instances, "an MXNet job has exactly one scheduler", "set it to 1");
+      }
+    }
+  }
+
+  // Those programs would look for each other at addresses that are not known yet.
+  void CheckMode() {
+    if (job_.mode == core::DistributedMode::kGang ||
+        job_.framework == core::Framework::kTensorFlow ||
+        job_.framework == core::Framework::kStandalone) {
+      return;
+    }
+    Complain("tony.application.distributed-mode",
+             absl::StrCat("with FCFS a task starts before the others have addresses, which the "
+                          "tasks of a ",
+                          core::FrameworkName(job_.framework), " job need"),
+             "set it to GANG; tasks that need no addresses can have tony.application.framework "
+             "tensorflow, and find TASK_INDEX and TASK_NUM");
   }
 
   void ComplainNoWorker(const std::string& message) {

@@ -49,8 +49,6 @@ struct Key {
   int64_t minimum = 0;  ///< for numbers and memory; a key with minimum -1 takes -1 for "no limit"
   int64_t maximum = std::numeric_limits<int32_t>::max();
   std::vector<std::string> choices = {};
-  /// Choices that no message offers, because a rule refuses them with a reason of its own.
-  std::vector<std::string> refused_choices = {};
   bool appends = false;  ///< the command line adds to the list in the files
   KeyStatus status = KeyStatus::kWorks;
   std::string reason = "";   ///< see KeyStatus; a sentence without its full stop

@@ -32,12 +32,13 @@ KeyGroup ApplicationKeys() {
       {.name = "tony.application.framework",
        .type = ValueType::kChoice,
        .default_value = "tensorflow",
-       .choices = {"tensorflow", "pytorch", "standalone", "horovod"},
-       .refused_choices = {"mxnet"},
+       .choices = {"tensorflow", "pytorch", "standalone", "horovod", "jax", "mxnet"},
        .meaning =
            "The framework, which decides which environment variables tasks receive. `pytorch` "
-           "needs the type `worker`, `standalone` exactly one task, `horovod` the type `worker` or "
-           "`chief` ([horovod.md](horovod.md)). `mxnet` is not supported by this version."},
+           "needs the type `worker`, `standalone` exactly one task, `horovod` "
+           "([horovod.md](horovod.md)) and `jax` ([jax.md](frameworks/jax.md)) the type `worker` "
+           "or `chief`, `mxnet` the types `scheduler`, `server` and `worker` "
+           "([mxnet.md](frameworks/mxnet.md))."},
   };
   return group;
 }

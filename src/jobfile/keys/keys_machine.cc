@@ -26,10 +26,11 @@ KeyGroup ApplicationMasterKeys() {
        .meaning = "GPUs of the ApplicationMaster's container."},
       {.name = "tony.am.command",
        .type = ValueType::kCommand,
-       .meaning = "Command of a job without tasks; by default `tony.containers.command`."},
+       .meaning = "Command of a job without tasks, or of "
+                  "`tony.application.enable-preprocess`; by default `tony.containers.command`."},
       {.name = "tony.am.resources",
        .type = ValueType::kResources,
-       .meaning = "Files, folders and archives for the command of a job without tasks."},
+       .meaning = "Files, folders and archives for that command."},
       {.name = "tony.am.max-restarts",
        .type = ValueType::kCount,
        .default_value = "10",

@@ -9,22 +9,22 @@ Key DistributedMode() {
           .type = ValueType::kChoice,
           .default_value = "GANG",
           .choices = {"GANG", "FCFS"},
-          .status = KeyStatus::kRefused,
-          .reason =
-              "all tasks that may start do so together; another mode is not supported by "
-              "this version",
-          .meaning = "`GANG`: tasks start when all have registered; `FCFS`: each at once."};
+          .meaning =
+              "When a program starts. `GANG`: when all tasks that start together have registered. "
+              "`FCFS` (first come, first served): when its own task has registered; it learns no "
+              "other task's address, so only `tensorflow` and `standalone` jobs can have this mode "
+              "([fcfs.md](frameworks/fcfs.md))."};
 }
 
 Key Preprocessing() {
   return {.name = "tony.application.enable-preprocess",
           .type = ValueType::kBoolean,
           .default_value = "false",
-          .status = KeyStatus::kRefused,
-          .reason =
-              "a run of the command before the tasks start is not supported by this version; "
-              "tony.<type>.depends-on orders task types",
-          .meaning = "The ApplicationMaster runs the command first and hands on its parameters."};
+          .meaning =
+              "The ApplicationMaster's command (`tony.am.command`, else `tony.containers.command`) "
+              "runs once, as the task `am:0`, before all others "
+              "([preprocessing.md](frameworks/preprocessing.md)). A line `Model parameters: X` of "
+              "its output gives them `MODEL_PARAMS`."};
 }
 
 }  // namespace

@@ -72,10 +72,8 @@ std::optional<Complaint> CheckMemory(const Key& key, const std::string& value) {
 }
 
 std::optional<Complaint> CheckChoice(const Key& key, const std::string& value) {
-  for (const auto* const choices : {&key.choices, &key.refused_choices}) {
-    for (const std::string& choice : *choices) {
-      if (absl::EqualsIgnoreCase(choice, value)) return std::nullopt;
-    }
+  for (const std::string& choice : key.choices) {
+    if (absl::EqualsIgnoreCase(choice, value)) return std::nullopt;
   }
   auto nearest = NearestName(value, key.choices);
   // "torch" is too far from "pytorch" to be a slip of the finger, but it is what people say.

@@ -44,6 +44,7 @@ v1::TaskExit ToProto(const core::TaskExit& exit) {
   proto.set_message(ToUtf8(exit.message));
   for (const std::string& line : exit.tail) proto.add_tail(ToUtf8(line));
   proto.set_ended_millis(exit.ended_millis);
+  proto.set_model_parameters(exit.model_parameters);
   return proto;
 }
 
@@ -78,6 +79,7 @@ core::TaskExit FromProto(const v1::TaskExit& proto) {
   exit.message = proto.message();
   exit.tail.assign(proto.tail().begin(), proto.tail().end());
   exit.ended_millis = proto.ended_millis();
+  exit.model_parameters = proto.model_parameters();
   return exit;
 }
 

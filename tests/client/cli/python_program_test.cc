@@ -60,7 +60,8 @@ TEST_F(PythonProgramTest, TheFrameworkIsGuessedFromTheImports) {
   EXPECT_EQ(GuessOf("import tony.collective.torch as hvd\n").reason,
             "train.py imports tony.collective");
   EXPECT_EQ(GuessOf("from tony import collective as hvd\n").name, "horovod");
-  EXPECT_EQ(GuessOf("import jax\n").name, "pytorch");
+  EXPECT_EQ(GuessOf("import torchvision, jax.numpy as jnp\n").name, "jax");
+  EXPECT_EQ(GuessOf("import tony.jax\n").reason, "train.py imports tony.jax");
 }
 
 TEST_F(PythonProgramTest, OtherImportsTellNothing) {

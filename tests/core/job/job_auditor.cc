@@ -203,6 +203,10 @@ void JobAuditor::CheckGang(const effect::SendStart& effect) {
   for (const std::string& container_id : effect.container_ids) {
     members.insert(launched_[container_id].task);
   }
+  if (machine_->job().mode == DistributedMode::kFirstComeServed) {
+    if (members.size() != 1) Complain("tasks that start together, though each could have alone");
+    return;
+  }
   const std::vector<TaskType>& types = machine_->job().types;
   const bool ordered = machine_->job().framework == Framework::kHorovod ||
                        std::any_of(types.begin(), types.end(),

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <ctime>
 #include <iostream>
+#include <utility>
 
 #include "core/job/job_machine.h"
 #include "core/record/job_view.h"
@@ -36,7 +37,8 @@ JobDescription Job(int tasks) {
 /// The machine with what its shell keeps beside it: the view that is folded from its events.
 class Simulation {
  public:
-  explicit Simulation(int tasks) : machine_(Job(tasks)) {
+  explicit Simulation(int tasks) : Simulation(Job(tasks)) {}
+  explicit Simulation(JobDescription job) : machine_(std::move(job)) {
     JobSubmitted submitted;
     for (const TaskType& type : machine_.job().types)
       submitted.types.push_back({type.name, type.instances});
@@ -117,6 +119,16 @@ TEST(JobMachineScaleTest, TenThousandTasksRegisterGetTheSpecAndFinish) {
   EXPECT_EQ(cost.starts, 1u) << "one spec for all";
   RecordProperty("cpu_milliseconds", static_cast<int>(cost.cpu_seconds * 1000));
   std::cout << "10,000 tasks: " << cost.cpu_seconds << " s of CPU, " << cost.effects
+            << " effects\n";
+}
+
+TEST(JobMachineScaleTest, TasksThatStartOneByOneGetASpecOfTheirOwn) {
+  JobDescription job = Job(2'000);
+  job.mode = DistributedMode::kFirstComeServed;
+  const Cost cost = Simulation(job).Run();
+  EXPECT_TRUE(cost.succeeded);
+  EXPECT_EQ(cost.starts, static_cast<size_t>(job.CountTasks()));
+  std::cout << "2,000 tasks one by one: " << cost.cpu_seconds << " s of CPU, " << cost.effects
             << " effects\n";
 }
 

@@ -74,6 +74,9 @@ JobDescription RandomJob(Dice& dice, JobWorld::Mishaps mishaps) {
     if (dice.OneIn(2)) add("evaluator", 1, Tracking::kTracked);
     AddOrder(dice, job);
   }
+  if (job.framework != Framework::kHorovod && dice.OneIn(4)) {
+    job.mode = DistributedMode::kFirstComeServed;
+  }
   job.fail_on_worker_failure = !dice.OneIn(3);
   job.retry_count = dice.Roll(5);
   job.infrastructure_retry_count = dice.Roll(4);

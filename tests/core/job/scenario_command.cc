@@ -129,6 +129,7 @@ const std::vector<OptionRule>& JobOptions() {
       {"tolerant", kFlag},
       {"horovod", kFlag},
       {"own-driver", kFlag},
+      {"fcfs", kFlag},
   };
   return options;
 }

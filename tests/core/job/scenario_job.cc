@@ -158,6 +158,7 @@ absl::StatusOr<ScenarioJob> ReadScenarioJob(const ScenarioCommand& command) {
   TONY_RETURN_IF_ERROR(ReadDependencyTimeouts(command, job));
   TONY_RETURN_IF_ERROR(ReadHorovod(command, job));
   ReadDurations(command, job);
+  if (command.Has("fcfs")) job.mode = DistributedMode::kFirstComeServed;
   job.fail_on_worker_failure = !command.Has("tolerant");
   job.retry_count = command.Number("retries", 0);
   job.infrastructure_retry_count = command.Number("infrastructure", job.retry_count);

@@ -5,6 +5,8 @@
 
 #include <memory>
 
+#include "core/model/master_task.h"
+
 namespace tony::core {
 namespace {
 
@@ -179,6 +181,25 @@ TEST_F(SuccessPolicyTest, AStrangerOnThePortIsNamed) {
   EXPECT_EQ(SuccessPolicy::FailureOf(task).sentence,
             "worker:0 exited with code 1; its reserved port was taken by pid 7 (nginx) of user 0 "
             "(port 2222)");
+}
+
+TEST_F(SuccessPolicyTest, WhatRanBeforeAllOthersIsNoneOfThem) {
+  job_ = JobDescription();
+  job_.fail_on_worker_failure = false;
+  job_.preprocess = true;
+  Add("trainer", 2, Tracking::kTracked);
+  job_ = WithMasterTask(job_);
+  table_ = std::make_unique<TaskTable>(job_.types);
+  EXPECT_TRUE(FailsAttempt("am:0"));
+  EXPECT_FALSE(FailsAttempt("trainer:0"));
+  End("am:0", 0, 1);
+  End("trainer:1", 4, 2);
+  EXPECT_EQ(Judge(), std::nullopt);
+  End("trainer:0", 5, 3);
+  const std::optional<Verdict> verdict = Judge();
+  ASSERT_TRUE(verdict);
+  EXPECT_EQ(verdict->outcome, Outcome::kFailed);
+  EXPECT_EQ(verdict->sentence, "All 2 tracked tasks failed; first: trainer:1 exited with code 4");
 }
 
 }  // namespace

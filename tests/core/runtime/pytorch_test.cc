@@ -27,6 +27,17 @@ TEST(PyTorchRuntimeTest, TheFirstWorkerIsTheMaster) {
   EXPECT_EQ(ValueOf(environment, "TF_CONFIG"), "(unset)");
 }
 
+TEST(PyTorchRuntimeTest, ATorchrunInAWorkerIsANodeOfOneGroup) {
+  const ClusterSpec cluster{
+      {EndpointAt("worker", 0, "a", 29400), EndpointAt("worker", 1, "b", 29401)}};
+  const Environment environment =
+      RenderEnvironment(ContextFor(Framework::kPyTorch, "worker", 1, cluster));
+  EXPECT_EQ(ValueOf(environment, "PET_NNODES"), "2");
+  EXPECT_EQ(ValueOf(environment, "PET_NODE_RANK"), "1");
+  EXPECT_EQ(ValueOf(environment, "PET_MASTER_ADDR"), "a");
+  EXPECT_EQ(ValueOf(environment, "PET_MASTER_PORT"), "29400");
+}
+
 TEST(PyTorchRuntimeTest, AddressesOfTheSixthVersionAreBracketedOnlyInTheUrl) {
   const ClusterSpec cluster{{EndpointAt("worker", 0, "fe80::1", 29400)}};
   const Environment environment =
@@ -57,7 +68,7 @@ TEST(PyTorchRuntimeTest, OtherTypesFindTheMasterButHaveNoRank) {
       RenderEnvironment(ContextFor(Framework::kPyTorch, "reader", 0, cluster));
   EXPECT_EQ(ValueOf(environment, "MASTER_ADDR"), "b");
   EXPECT_EQ(ValueOf(environment, "WORLD_SIZE"), "1");
-  for (const char* name : {"RANK", "LOCAL_RANK", "LOCAL_WORLD_SIZE"}) {
+  for (const char* name : {"RANK", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "PET_NODE_RANK"}) {
     EXPECT_EQ(ValueOf(environment, name), "(unset)") << name;
   }
 }

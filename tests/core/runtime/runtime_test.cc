@@ -81,11 +81,11 @@ TEST(RuntimeTest, TheChiefIsTheFirstOfItsTypeOrElseTheFirstWorker) {
 }
 
 TEST(RuntimeTest, FrameworkNamesCanBeReadBack) {
-  for (Framework framework :
-       {Framework::kTensorFlow, Framework::kPyTorch, Framework::kStandalone, Framework::kHorovod}) {
+  for (Framework framework : {Framework::kTensorFlow, Framework::kPyTorch, Framework::kStandalone,
+                              Framework::kHorovod, Framework::kJax, Framework::kMxNet}) {
     EXPECT_EQ(ParseFramework(FrameworkName(framework)), framework);
   }
-  EXPECT_EQ(ParseFramework("mxnet"), std::nullopt);
+  EXPECT_EQ(ParseFramework("MXNet"), std::nullopt);
   EXPECT_EQ(ParseFramework("unknown"), std::nullopt);
 }
 

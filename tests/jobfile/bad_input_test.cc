@@ -83,6 +83,15 @@ TEST_F(BadInputTest, KeysOfAKnownRoleThatTheJobLacksAreNoted) {
   EXPECT_EQ(ProblemsWith({}), "");
 }
 
+TEST_F(BadInputTest, KeysOfASitesOtherProgramsAreNotedAndNotPassedOn) {
+  sources_.site_file = folder_.Write("site.xml", Xml({{"tony.history.location", "/logs"}}));
+  const LoadedJob loaded = Load({{"tony.worker.instances", "1"}, {"tony.worker.command", "true"}});
+  EXPECT_EQ(RenderProblems(loaded.result.problems), "");
+  EXPECT_THAT(RenderProblems(loaded.result.notes), HasSubstr("site.xml:2: tony.history.location"));
+  // The ApplicationMaster, and a rerun, read the written file as a job file.
+  EXPECT_EQ(RenderProblems(LoadWritten(loaded.configuration).result.problems), "");
+}
+
 TEST_F(BadInputTest, NumbersAreChecked) {
   EXPECT_EQ(ProblemsWith({{"tony.worker.gpus", "-1"}}),
             "job.xml:4: tony.worker.gpus: -1 is out of range; write 0 or more\n");

@@ -405,11 +405,10 @@ TEST_F(BadInputTest, OnYarnNodesFetchRemoteFiles) {
     return ProblemsWith({{"tony.backend", "yarn"}, {key, value}});
   };
   EXPECT_EQ(problems("tony.containers.resources", "hdfs:///data.zip#archive,http://h/a::b"), "");
-  EXPECT_EQ(
-      problems("tony.containers.resources", "s3a://b/data.zip"),
-      "job.xml:5: tony.containers.resources: s3a://b/data.zip is remote, and YARN's nodes are "
-      "told to fetch from hdfs, webhdfs, http, https only; copy it into the cluster's "
-      "HDFS\n");
+  EXPECT_EQ(problems("tony.containers.resources", "s3a://b/data.zip"),
+            "job.xml:5: tony.containers.resources: s3a://b/data.zip is remote, and tony lets "
+            "YARN's nodes "
+            "fetch from hdfs, webhdfs, http, https only; copy it into the cluster's HDFS\n");
   EXPECT_THAT(problems("tony.application.python-venv", "hdfs:///venv.zip"),
               HasSubstr("is remote, and has to be packed here; fetch it"));
 }

@@ -47,6 +47,9 @@ constexpr std::chrono::seconds kArchivedUsagePause{30};
 constexpr int kPastRetries = 20;
 constexpr std::chrono::seconds kPastPause{5};
 
+/// Limit on the notes of clients, so that no client can make the history long.
+constexpr int kMostClientsNotes = 20;
+
 /// How long the readers of this process's own log may take to receive the end of it.
 constexpr std::chrono::seconds kReportPatience{1};
 
@@ -263,6 +266,9 @@ void ApplicationMaster::MakeServices() {
   callbacks.on_stop = [this](const std::string& reason) {
     loop_.Post([this, reason] { Stop(core::Reason::kKilledByUser, reason); });
   };
+  callbacks.on_note = [this](const std::string& sentence) {
+    loop_.Post([this, sentence] { RecordClientsNote(sentence); });
+  };
   callbacks.on_owner_attached = [this] { loop_.Post([this] { OnOwnerAttached(); }); };
   callbacks.on_owner_gone = [this] {
     LogInfo("the stream of the client that owns the job broke", {{"job", platform_->job_id()}});
@@ -357,6 +363,14 @@ void ApplicationMaster::OnSignal(int number) {
 
 void ApplicationMaster::Stop(core::Reason reason, const std::string& sentence) {
   runner_->Apply(core::input::StopRequested{reason, sentence});
+}
+
+void ApplicationMaster::RecordClientsNote(const std::string& sentence) {
+  // Nothing may follow the job's last event.
+  if (history_->ended() || ++clients_notes_ > kMostClientsNotes) {
+    return LogDebug("a client's note is not recorded", {{"note", sentence}});
+  }
+  history_->Record(core::JobNote{sentence});
 }
 
 void ApplicationMaster::AwaitOwner() {

@@ -75,6 +75,8 @@ class ApplicationMaster {
   void MakeServices();
   absl::Status OpenBackend(const jobfile::BuildResult& built);
   void Stop(core::Reason reason, const std::string& sentence);
+  /// Records a sentence of a client, unless clients have recorded many.
+  void RecordClientsNote(const std::string& sentence);
   void OnOwnerAttached();
   void OnOwnerLost();
   void OnFinished();
@@ -121,6 +123,7 @@ class ApplicationMaster {
   std::shared_ptr<rpc::TunnelDialer> own_dialer_;
   std::unique_ptr<rpc::LogSenders> own_logs_;
   std::unique_ptr<EventLoop::Handle> report_deadline_;
+  int clients_notes_ = 0;  ///< number of clients' notes that this ApplicationMaster has recorded
   bool finished_ = false;
 };
 

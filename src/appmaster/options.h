@@ -21,6 +21,10 @@ struct Options {
   /// the address is published; the socket's end means that the client is gone. -1: no client waits.
   int client_fd = -1;
 
+  /// A descriptor that holds the lock of the job's checkpoint folder as long as it is open; -1:
+  /// none.
+  int checkpoint_fd = -1;
+
   /// The facts that a NodeManager tells the processes of its containers.
   struct Yarn {
     std::string token_file;      ///< HADOOP_TOKEN_FILE_LOCATION

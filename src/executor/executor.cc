@@ -402,6 +402,7 @@ void Executor::RunTask(const std::string& shell_command, const core::ClusterSpec
   command.finds_parameters = assignment_.reports_model_parameters();
   command.memory_limit_bytes = options_.containment.memory_bytes;
   command.memory_key = absl::StrCat("tony.", assignment_.task().type(), ".memory");
+  command.framework = assignment_.framework();
   command.reserved_ports = {ports_.task_port()};
   if (ports_.visualization_port() != 0) {
     command.reserved_ports.push_back(ports_.visualization_port());

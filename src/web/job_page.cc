@@ -103,7 +103,7 @@ std::string Headline(const core::ObservedJob& job, int64_t now_millis) {
   html += Fact("Backend", Escape(view.job.backend));
   if (view.submitted_millis != 0) html += Fact("Submitted", TimeText(view.submitted_millis));
   html += Fact(view.ended_millis != 0 ? "Ran for" : "Age",
-               core::FormatDuration(job.RunningMillis(now_millis)));
+               Escape(core::FormatDuration(job.RunningMillis(now_millis))));
   if (view.epoch > 0) html += Fact("Attempt", absl::StrCat(view.epoch + 1));
   return html + "</dl>\n</header>\n";
 }
@@ -142,10 +142,11 @@ std::string WaitCard(const core::ObservedJob& job, int64_t now_millis) {
   const std::optional<core::JobWaiting> waiting = view.waiting ? view.waiting : core::WaitOf(view);
   if (!waiting) return "";
   const int64_t since = view.waiting ? view.waiting_since_millis : view.state_since_millis;
-  std::string html = absl::StrCat(
-      "<section class=\"card waiting\">\n<p><b>",
-      core::TitleOfWait(*waiting, since != 0 ? core::FormatDuration(now_millis - since) : ""),
-      ":</b> ", Escape(core::DescribeWait(*waiting)), "</p>\n");
+  std::string html =
+      absl::StrCat("<section class=\"card waiting\">\n<p><b>",
+                   Escape(core::TitleOfWait(
+                       *waiting, since != 0 ? core::FormatDuration(now_millis - since) : "")),
+                   ":</b> ", Escape(core::DescribeWait(*waiting)), "</p>\n");
   if (!waiting->unblock.empty()) {
     absl::StrAppend(&html, "<p class=\"quiet\">", Escape(waiting->unblock), "</p>\n");
   }
@@ -222,7 +223,7 @@ std::string TaskRow(const core::ObservedJob& job, const core::JobView::Task& tas
   html += Cell("State", Badge(StateClass(last.state), core::TaskStateName(last.state)));
   html += Cell("Host", Escape(last.host));
   html += Cell("Attempt", last.attempt > 0 ? absl::StrCat(last.attempt) : "");
-  html += Cell("Ran", core::FormatDuration(job.RunningMillis(last.task, now_millis)));
+  html += Cell("Ran", Escape(core::FormatDuration(job.RunningMillis(last.task, now_millis))));
   html += Cell("Memory", task.usage ? BytesText(task.usage->memory_bytes) : "");
   if (has_collectives) {
     const bool counted = task.usage && task.usage->collective;

@@ -218,10 +218,19 @@ class Looking(OnYarn, unittest.TestCase):
         self.assertEqual(len(status["tasks"]), 2)
         logs = site.run("tony", "logs", job.id, "worker:1", "--stdout")
         self.assertEqual((logs.returncode, logs.stdout), (0, "hello from 1\n"), logs.stderr)
+        self.assertEqual(site.run("tony", "wait", job.id, "--timeout", "0").returncode, 6)
+        self.assertIn(f"job {job.id} runs", site.run("tony", "rm", job.id).stderr)
+        attached = site.start(self, "tony", "attach", job.id, deadline_seconds=DEADLINE_SECONDS)
+        self.assertIn(f"Job {job.id} ", attached.stdout.readline())
         killed = site.run("tony", "kill", job.id)
         self.assertEqual(killed.returncode, 0, killed.stderr)
         self.assertIn("KILLED (KILLED_BY_USER): tony kill by", killed.stdout)
         self.assertEqual(job.wait(DEADLINE_SECONDS), 4)
+        attached.communicate()
+        self.assertEqual(attached.returncode, 4)
+        self.assertEqual(site.run("tony", "wait", job.id).returncode, 4)
+        removed = site.run("tony", "rm", job.id).stderr
+        self.assertRegex(removed, rf"hdfs dfs -rm -r /\S+/jobs/{job.id}\n$")
 
     def follow_logs(self, site, *arguments):
         """A `tony logs -f` that runs."""

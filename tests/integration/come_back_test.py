@@ -167,6 +167,9 @@ class HangupTest(ComeBackTest):
         said = "the terminal of tony-submit was closed (SIGHUP), and the job goes on"
         log = self.site.job_folder() / "logs/am.log"
         self.assertTrue(machine.wait_until(lambda: said in log.read_text(), END_SECONDS))
+        notes = machine.wait_until(lambda: self.site.verb("status", job_id)["notes"], END_SECONDS, 0.1)
+        self.assertEqual(len(notes), 1)
+        self.assertTrue(notes[0].startswith(said), notes)
         self.assertEqual(self.site.verb("status", job_id)["state"], "RUNNING")
         # The client is there still, for an ApplicationMaster that is lost.
         attached = self.start("attach", job_id)

@@ -98,7 +98,8 @@ class FirstHourTest(JobTest):
             *("--conf", "tony.driver.memory=64m", "--conf", "tony.worker.min-instances=1"), workers=2)
         sentence = self.assert_ends(job, 1, "TASK_FAILED")
         self.assertRegex(
-            sentence, r"^worker:[01] \(rank [01] on \S+\) exited with code 1 before it came to hvd.init\(\)$")
+            sentence, r"^worker:[01] \(rank [01] on \S+\) exited with code 1 before it came to hvd.init\(\): "
+            r"python3 is \S+; is no_such_library installed there\? --python_venv gives the tasks an environment$")
         self.assertEqual(job.verdict["exit"]["tail"][-1],
                          "ModuleNotFoundError: No module named 'no_such_library'")
         self.assertEqual(job.events("note"), [])

@@ -28,6 +28,7 @@ class OptionsTest(JobTest):
         (self.site.folder / "src").mkdir()
         (self.site.folder / "venv/bin").mkdir(parents=True)
         (self.site.folder / "venv/pyvenv.cfg").touch()
+        (self.site.folder / "venv/bin/python").touch()
 
     def dry_run(self, *arguments):
         result = self.site.run("tony-submit", "--dry-run", "--json", *arguments)

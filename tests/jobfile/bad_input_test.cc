@@ -63,13 +63,33 @@ TEST_F(BadInputTest, AMisspeltTaskTypeIsFound) {
   EXPECT_EQ(ProblemsWith({{"tony.contianers.resources", "x"}}),
             "job.xml:4: tony.contianers.resources: there is no tony.contianers.instances; did you "
             "mean tony.containers.resources?\n");
-  EXPECT_EQ(ProblemsWith({{"tony.chief.memory", "2g"}}),
-            "job.xml:4: tony.chief.memory: there is no tony.chief.instances; set "
-            "tony.chief.instances\n");
+  EXPECT_EQ(ProblemsWith({{"tony.trainer.memory", "2g"}}),
+            "job.xml:4: tony.trainer.memory: there is no tony.trainer.instances; set "
+            "tony.trainer.instances\n");
   EXPECT_THAT(ProblemsOf({{"tony.workers.instances", "2"},
                           {"tony.workers.command", "true"},
                           {"tony.worker.memory", "2g"}}),
               HasSubstr("did you mean tony.workers.memory?"));
+}
+
+TEST_F(BadInputTest, KeysOfAKnownRoleThatTheJobLacksAreNoted) {
+  EXPECT_EQ(ProblemsWith({{"tony.chief.memory", "2g"}}), "");
+  EXPECT_EQ(RenderProblems(Load({{"tony.worker.instances", "1"},
+                                 {"tony.worker.command", "true"},
+                                 {"tony.chief.memory", "2g"}})
+                               .result.notes),
+            "job.xml:4: tony.chief.memory: has no effect: tony.chief.instances is not set\n");
+  sources_.overrides = {{"tony.chief.memory", "1g"}};
+  EXPECT_EQ(ProblemsWith({}), "");
+}
+
+TEST_F(BadInputTest, KeysOfASitesOtherProgramsAreNotedAndNotPassedOn) {
+  sources_.site_file = folder_.Write("site.xml", Xml({{"tony.history.location", "/logs"}}));
+  const LoadedJob loaded = Load({{"tony.worker.instances", "1"}, {"tony.worker.command", "true"}});
+  EXPECT_EQ(RenderProblems(loaded.result.problems), "");
+  EXPECT_THAT(RenderProblems(loaded.result.notes), HasSubstr("site.xml:2: tony.history.location"));
+  // The ApplicationMaster, and a rerun, read the written file as a job file.
+  EXPECT_EQ(RenderProblems(LoadWritten(loaded.configuration).result.problems), "");
 }
 
 TEST_F(BadInputTest, NumbersAreChecked) {
@@ -405,11 +425,10 @@ TEST_F(BadInputTest, OnYarnNodesFetchRemoteFiles) {
     return ProblemsWith({{"tony.backend", "yarn"}, {key, value}});
   };
   EXPECT_EQ(problems("tony.containers.resources", "hdfs:///data.zip#archive,http://h/a::b"), "");
-  EXPECT_EQ(
-      problems("tony.containers.resources", "s3a://b/data.zip"),
-      "job.xml:5: tony.containers.resources: s3a://b/data.zip is remote, and YARN's nodes are "
-      "told to fetch from hdfs, webhdfs, http, https only; copy it into the cluster's "
-      "HDFS\n");
+  EXPECT_EQ(problems("tony.containers.resources", "s3a://b/data.zip"),
+            "job.xml:5: tony.containers.resources: s3a://b/data.zip is remote, and tony lets "
+            "YARN's nodes "
+            "fetch from hdfs, webhdfs, http, https only; copy it into the cluster's HDFS\n");
   EXPECT_THAT(problems("tony.application.python-venv", "hdfs:///venv.zip"),
               HasSubstr("is remote, and has to be packed here; fetch it"));
 }
@@ -462,6 +481,24 @@ TEST_F(BadInputTest, AllProblemsAreToldAtOnceInTheirOrder) {
                 "--conf: tony.worker.gpu: unknown key; did you mean tony.worker.gpus?\n"
                 "job.xml:2: tony.worker.instances: the type has no command; set "
                 "tony.worker.command or tony.containers.command, or give --executes\n");
+}
+
+TEST_F(BadInputTest, TheInterpreterIsNamedInsideItsEnvironment) {
+  folder_.Write("venv/bin/python", "");
+  std::filesystem::create_symlink("/no/such/python", folder_.path() + "/venv/bin/python3");
+  const auto problems = [&](const std::string& interpreter) {
+    return ProblemsWith({{"tony.application.python-venv", "venv"},
+                         {"tony.application.python-binary-path", interpreter}});
+  };
+  const std::string place = "job.xml:5: tony.application.python-binary-path: there is no ";
+  const std::string inside =
+      " in the environment " + folder_.path() + "/venv; write the path inside the environment: ";
+  EXPECT_EQ(problems("bin/python"), "");
+  EXPECT_EQ(problems("bin/python3"), "") << "a link that leads out of the environment";
+  EXPECT_EQ(problems("/usr/bin/python3"), "");
+  EXPECT_EQ(problems("venv/bin/python"), place + "venv/bin/python" + inside + "bin/python\n");
+  EXPECT_EQ(problems("python3"), place + "python3" + inside + "bin/python3\n");
+  EXPECT_EQ(problems("x/pypy"), place + "x/pypy" + inside + "bin/python3, for example\n");
 }
 
 TEST_F(BadInputTest, AnUnreadableFileIsTheOnlyProblem) {

@@ -38,7 +38,8 @@ class MasterFixture : public ::testing::Test {
 
   CertificateAuthority authority_ = CertificateAuthority::Create(kJobId).value();
   EventLog log_;
-  Inbox<std::string> calls_;  ///< of the JobService: "stop: REASON", "owner attached", "owner gone"
+  Inbox<std::string> calls_;      ///< of the JobService: "stop: REASON", "note: SENTENCE", "owner
+                                  ///< attached", "owner gone"
   Inbox<core::JobInput> inputs_;  ///< of the ExecutorService
   /// Called, if set, before each of the inputs, by gRPC's thread. To be set before the first call.
   std::function<void(const core::JobInput&)> before_input_;
@@ -51,7 +52,8 @@ class MasterFixture : public ::testing::Test {
       tunnels_,
       {[this](const std::string& reason) { calls_.Push(absl::StrCat("stop: ", reason)); },
        [this] { calls_.Push("owner attached"); }, [this] { calls_.Push("owner gone"); },
-       [this](JobService::AnswerPage answer) { pages_.Push(std::move(answer)); }}};
+       [this](JobService::AnswerPage answer) { pages_.Push(std::move(answer)); },
+       [this](const std::string& sentence) { calls_.Push(absl::StrCat("note: ", sentence)); }}};
   ExecutorService executor_service_{kJobId, tunnels_, [this](core::JobInput input) {
                                       if (before_input_) before_input_(input);
                                       inputs_.Push(std::move(input));

@@ -60,6 +60,11 @@ class SampleJob {
   int64_t sequence_ = 0;
 };
 
+TEST(JobPage, AnAgeBelowATenthIsNoTag) {
+  const SampleJob job;
+  EXPECT_THAT(RenderJobPage(job.job, kNow - 59'000), HasSubstr("&lt;0.1s"));
+}
+
 TEST(JobPage, ARunningJob) {
   SampleJob job;
   job.State(core::JobState::kRunning).Task(0, core::TaskState::kRunning);

@@ -4,24 +4,18 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <thread>
-#include <vector>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
-#include "absl/strings/str_split.h"
 #include "common/logging.h"
 #include "common/status_macros.h"
 #include "os/files/files.h"
-#include "os/files/user_names.h"
+#include "os/files/folder_lock.h"
 
 namespace tony::backend {
 namespace {
@@ -29,8 +23,7 @@ namespace {
 constexpr std::chrono::milliseconds kLongestPause{16};
 
 absl::Status StaysLocked(const os::UniqueFd& fd, const std::string& path, Duration limit) {
-  const std::string holder =
-      HolderOfLock(fd.get(), os::ReadFile("/proc/locks").value_or(std::string()));
+  const std::string holder = os::HolderOfFolderLock(fd.get());
   LogInfo("the ledger stays locked by another process", {{"path", path}, {"holder", holder}});
   return absl::DeadlineExceededError(absl::StrCat(
       path, " has been locked by ", holder, " for ",
@@ -59,29 +52,6 @@ LedgerMutex::~LedgerMutex() {
   // Explicit unlock: a child forked in the meantime shares the open file description, so a mere
   // close would leave the mutex locked.
   if (fd_.valid()) flock(fd_.get(), LOCK_UN);
-}
-
-std::string HolderOfLock(int fd, const std::string& locks) {
-  constexpr char kUnknown[] = "another process";
-  struct stat info {};
-  if (fstat(fd, &info) != 0) return kUnknown;
-  const std::string file = absl::StrFormat("%02x:%02x:%d", major(info.st_dev), minor(info.st_dev),
-                                           static_cast<int64_t>(info.st_ino));
-  // A row of the table: "12: FLOCK  ADVISORY  WRITE 4711 08:01:1234 0 EOF". Rows with "->" are of
-  // processes that wait.
-  for (const absl::string_view row : absl::StrSplit(locks, '\n')) {
-    const std::vector<absl::string_view> fields = absl::StrSplit(row, ' ', absl::SkipEmpty());
-    int pid = 0;
-    if (fields.size() < 6 || fields[1] != "FLOCK" || fields[5] != file ||
-        !absl::SimpleAtoi(fields[4], &pid)) {
-      continue;
-    }
-    struct stat process {};
-    // A holder that has ended left the lock to a child, or it is in another namespace of processes.
-    if (pid <= 0 || stat(absl::StrCat("/proc/", pid).c_str(), &process) != 0) return kUnknown;
-    return absl::StrCat("process ", pid, " of ", os::UserName(process.st_uid));
-  }
-  return kUnknown;
 }
 
 }  // namespace tony::backend

@@ -1,8 +1,6 @@
 // The lock that makes an operation on a ledger appear to be one step.
 #pragma once
 
-#include <string>
-
 #include "absl/status/statusor.h"
 #include "common/clock.h"
 #include "os/files/folder_handle.h"
@@ -25,9 +23,5 @@ class LedgerMutex {
 
   os::UniqueFd fd_;
 };
-
-/// The process that holds a flock on the file behind `fd`, by the table /proc/locks: "process 4711
-/// of bob", or what is known of it. `locks`: the table's text.
-std::string HolderOfLock(int fd, const std::string& locks);
 
 }  // namespace tony::backend

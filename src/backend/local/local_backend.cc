@@ -437,6 +437,8 @@ absl::Status LocalBackend::Start(LiveContainer& live, const core::LaunchContext&
   request.stdout_fd = log.get();
   request.stderr_fd = log.get();
   request.inherited_fds = {claim_->descriptor()};
+  request.inherited_fds.insert(request.inherited_fds.end(), options_.inherited_fds.begin(),
+                               options_.inherited_fds.end());
   TONY_ASSIGN_OR_RETURN(os::Subprocess process, options_.start_executor(request));
   live.executor = std::make_unique<Executor>(Executor{
       .process = std::move(process),

@@ -41,6 +41,7 @@ struct LocalBackendOptions {
   std::function<std::set<pid_t>()> other_children;
   std::vector<std::string> environment;  ///< "NAME=value", given to each executor before the
                                          ///< variables of its LaunchContext
+  std::vector<int> inherited_fds;        ///< for each executor, after its claim in the ledger
   std::string host_id;                   ///< identifies the current boot of this machine
   core::Capacity capacity;               ///< see ProbeCapacity()
   Ledger::Options ledger;

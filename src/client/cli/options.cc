@@ -5,13 +5,13 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <optional>
 #include <system_error>
 
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
 #include "client/cli/python_program.h"
 #include "common/command_line.h"
 #include "common/status_macros.h"
@@ -207,23 +207,35 @@ absl::StatusOr<jobfile::Override> ParseOverride(const std::string& option,
   return jobfile::Override{text.substr(0, equals), text.substr(equals + 1), option};
 }
 
-/// Recognizes what follows `java` in TonY's own command lines, `-cp … com.linkedin.tony.cli.CLASS
-/// …`. InvalidArgument – it is one; the message says what to type instead.
-absl::Status CheckNotForJava(const std::vector<std::string>& arguments) {
-  const auto java_class = std::find_if(
-      arguments.begin(), arguments.end(),
-      [](const std::string& argument) { return absl::StartsWith(argument, "com.linkedin.tony."); });
-  if (java_class == arguments.end()) return absl::OkStatus();
-  std::string command = "tony-submit";
-  for (auto rest = std::next(java_class); rest != arguments.end(); ++rest) {
-    const bool plain =
-        !rest->empty() && rest->find_first_of(" \t\n'\"\\$`;&|<>()*?~#") == std::string::npos;
-    absl::StrAppend(
-        &command, " ",
-        plain ? *rest : absl::StrCat("'", absl::StrReplaceAll(*rest, {{"'", "'\\''"}}), "'"));
+/// The class in what follows `java` in TonY's own command lines, `-cp … com.linkedin.tony.cli.CLASS
+/// …`; the end of `arguments`: it is no such line. The class is the first argument that is no
+/// option of java's, so that the value of one of tony's options is never taken for it.
+std::vector<std::string>::const_iterator FindJavaClass(const std::vector<std::string>& arguments) {
+  static constexpr const char* kClassPath[] = {"-cp", "-classpath", "--class-path"};
+  auto next = arguments.begin();
+  while (next != arguments.end() && absl::StartsWith(*next, "-")) {
+    const bool has_value =
+        std::find(std::begin(kClassPath), std::end(kClassPath), *next) != std::end(kClassPath);
+    // java's other options have no value of their own: -Xmx1g, -Dname=value.
+    if (!has_value && !absl::StartsWith(*next, "-X") && !absl::StartsWith(*next, "-D")) {
+      return arguments.end();
+    }
+    ++next;
+    if (has_value && next != arguments.end()) ++next;
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("this is a command line of Java; leave out -cp and the class: ", command));
+  const bool is_class = next != arguments.end() && absl::StartsWith(*next, "com.linkedin.tony.");
+  return is_class ? next : arguments.end();
+}
+
+/// InvalidArgument – the arguments are a command line of Java; the message says what to type
+/// instead.
+absl::Status CheckNotForJava(const std::vector<std::string>& arguments) {
+  const auto java_class = FindJavaClass(arguments);
+  if (java_class == arguments.end()) return absl::OkStatus();
+  std::vector<std::string> words = {"tony-submit"};
+  words.insert(words.end(), std::next(java_class), arguments.end());
+  return absl::InvalidArgumentError(absl::StrCat(
+      "this is a command line of Java; leave out -cp and the class: ", ShellLine(words)));
 }
 
 absl::StatusOr<SubmitOptions> ParseSubmitOptions(const std::vector<std::string>& arguments) {

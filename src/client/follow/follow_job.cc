@@ -50,9 +50,7 @@ void LeaveTerminal(const std::string& log) {
     (void)dup2(logged ? messages.get() : nowhere.get(), fd);
   }
   if (!log.empty()) (void)SetUpLogging(log, std::min(CurrentLogLevel(), LogLevel::kInfo));
-  LogInfo(
-      "the terminal of tony-submit was closed (SIGHUP), and the job goes on "
-      "(tony.client.on-hangup); tony attach shows it, tony kill ends it");
+  LogInfo(kHangupSentence);
 }
 
 /// What to do at a hang-up; null: stop the job.

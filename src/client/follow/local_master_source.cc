@@ -159,8 +159,10 @@ void LocalMasterSource::GoOn() {
 void LocalMasterSource::Restart() {
   os::ReapOrphans();
   started_at_ = clock_.Now();
-  absl::StatusOr<MasterStart> start = MasterStart::Begin(
-      options_.folder, {.open_files = options_.open_files, .predecessor = predecessor_});
+  absl::StatusOr<MasterStart> start =
+      MasterStart::Begin(options_.folder, {.checkpoint_fd = options_.checkpoint_fd,
+                                           .open_files = options_.open_files,
+                                           .predecessor = predecessor_});
   if (!start.ok()) return OnStartFailed(start.status());
   start_ = *std::move(start);
   start_watch_ = loop_.WatchReadable(start_->fd(), [this] { OnStarted(); });

@@ -25,6 +25,7 @@ class LocalMasterSource : public MasterSource {
     Duration exit_deadline{0};   ///< for the process to be gone after its last event
     int restarts = 0;            ///< how often a lost ApplicationMaster is replaced
     uint64_t open_files = 0;     ///< see MasterProcess
+    int checkpoint_fd = -1;      ///< see MasterProcess
   };
 
   /// `loop` and `clock` outlive this. `master` was just started.

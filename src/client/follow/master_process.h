@@ -25,6 +25,9 @@ class MasterProcess {
   struct Options {
     bool detached = false;  ///< the job outlives the client
     int guard_fd = -1;      ///< the lock on am_guard(), which a detached process inherits
+    /// The lock of the job's checkpoint folder, which the ApplicationMaster and its executors
+    /// inherit: while any process of the job lives, no other job gets it. -1: there is none.
+    int checkpoint_fd = -1;
     int restarts = 0;      ///< how often the keeper of a detached ApplicationMaster starts it again
     Duration deadline{0};  ///< for its first answer
     /// The soft limit on open files of the users' programs; 0: this process's own.

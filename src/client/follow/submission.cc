@@ -70,7 +70,9 @@ void Submission::OnFound(std::unique_ptr<rpc::JobClient> client) {
 
 void Submission::OnOpen() {
   answer_deadline_.reset();
+  open_ = true;
   source_.OnAnswer();
+  SendHangupNote();
 }
 
 void Submission::OnEvent(const core::JobEvent& event) {
@@ -92,6 +94,7 @@ void Submission::OnStreamClosed(const absl::Status& status) {
   stream_status_ = status;
   answer_deadline_.reset();
   client_.reset();
+  open_ = false;
   // The client is gone, and with it the answer to a stop that it has sent; so the stop is sent
   // again later.
   if (std::exchange(stopping_, false)) OnStopSent(status);
@@ -172,7 +175,19 @@ void Submission::OnHangup() {
   // A shell and the kernel may both send SIGHUP, so only the first one is handled. This process has
   // to stay: on the local backend it holds the lock on the job's am_guard(), and it starts another
   // ApplicationMaster when one is lost. The keeper of a detached job does both in its place.
-  if (!std::exchange(hung_up_, true)) options_.on_hangup();
+  if (std::exchange(hung_up_, true)) return;
+  options_.on_hangup();
+  unnoted_ = true;
+  SendHangupNote();
+}
+
+void Submission::SendHangupNote() {
+  if (!unnoted_ || !open_ || client_ == nullptr) return;
+  // Without an answer the next ApplicationMaster is asked.
+  client_->NoteLater(kHangupSentence, options_.stop_deadline,
+                     [this, &loop = loop_](const absl::Status& status) {
+                       loop.Post([this, status] { unnoted_ = unnoted_ && !status.ok(); });
+                     });
 }
 
 void Submission::Leave() {

@@ -17,6 +17,11 @@
 
 namespace tony::client {
 
+/// What becomes of a job whose terminal was closed, for its log and its notes.
+inline constexpr char kHangupSentence[] =
+    "the terminal of tony-submit was closed (SIGHUP), and the job goes on (tony.client.on-hangup); "
+    "tony attach shows it, tony kill ends it";
+
 /// One followed job. Not thread safe: owned by the event loop, which it runs.
 class Submission {
  public:
@@ -28,7 +33,8 @@ class Submission {
     /// Ctrl-C only ends the following.
     bool owner = true;
     /// For an owner: called at the first SIGHUP, when the terminal has been closed. This client
-    /// then goes on following, and the job goes on. Null: SIGHUP stops the job, as Ctrl-C does.
+    /// then goes on following, and the job goes on, with a note. Null: SIGHUP stops the job, as
+    /// Ctrl-C does.
     std::function<void()> on_hangup = nullptr;
   };
 
@@ -57,6 +63,8 @@ class Submission {
   void EndWithoutEvents();
   void OnSignal(int number);
   void OnHangup();
+  /// Records the hang-up among the job's notes, as soon as an ApplicationMaster can be asked.
+  void SendHangupNote();
   void Leave();
   void SendStop();
   /// Sends the stop to the connected ApplicationMaster, without waiting for its answer.
@@ -77,6 +85,8 @@ class Submission {
   int64_t last_sequence_ = 0;
   int interrupts_ = 0;
   bool hung_up_ = false;     ///< SIGHUP has come, and the job goes on
+  bool unnoted_ = false;     ///< no ApplicationMaster has recorded the hang-up yet
+  bool open_ = false;        ///< client_'s stream is accepted
   bool over_ = false;        ///< no ApplicationMaster will send anything any more
   std::string stop_reason_;  ///< reason of a stop that no ApplicationMaster has noted yet; empty:
                              ///< none

@@ -19,6 +19,7 @@
 #include "client/jobs/job_remains.h"
 #include "client/jobs/seen_time.h"
 #include "client/staging/staging.h"
+#include "client/submit/checkpoint_folder.h"
 #include "client/submit/dry_run.h"
 #include "client/submit/job_id.h"
 #include "client/yarn/yarn_submit.h"
@@ -76,12 +77,13 @@ void Unstage(const storage::JobFolder& folder) {
   if (!removed.ok()) PrintError(std::string(removed.message()));
 }
 
-void PrintProblems(const std::vector<jobfile::Problem>& problems) {
-  (void)PrintForPeople(STDERR_FILENO, jobfile::RenderProblems(problems));
+void PrintProblems(const std::vector<jobfile::Problem>& problems, const std::string& prefix = "") {
+  (void)PrintForPeople(STDERR_FILENO, jobfile::RenderProblems(problems, prefix));
 }
 
+/// `checkpoint_fd`: holds the lock of the job's checkpoint folder; -1: there is none.
 int RunLocalJob(const SubmitOptions& options, const Environment& environment,
-                const jobfile::LoadedJob& job) {
+                const jobfile::LoadedJob& job, int checkpoint_fd) {
   SystemClock clock;
   const std::string job_id = MakeLocalJobId(clock.UnixMillis(), std::random_device()());
   const storage::JobFolder folder(
@@ -97,13 +99,15 @@ int RunLocalJob(const SubmitOptions& options, const Environment& environment,
       .start_deadline = conf.GetDuration("tony.client.am-start-timeout-ms"),
       .exit_deadline = conf.GetDuration("tony.client.am-exit-timeout-ms"),
       .restarts = static_cast<int>(conf.GetNumber("tony.am.max-restarts")),
-      .open_files = environment.open_files};
+      .open_files = environment.open_files,
+      .checkpoint_fd = checkpoint_fd};
   // The sweep runs beside the job's start and ends with this function.
   const HistorySweep sweep(job.result.local.dir, job.result.local.history_days,
                            ReadClocks(clock.UnixMillis()));
   absl::StatusOr<MasterProcess> master =
       MasterProcess::Start(folder, {.detached = options.detach,
                                     .guard_fd = guard->get(),
+                                    .checkpoint_fd = checkpoint_fd,
                                     .restarts = limits.restarts,
                                     .deadline = limits.start_deadline,
                                     .open_files = limits.open_files});
@@ -145,7 +149,7 @@ int RunSubmit(const SubmitOptions& options, const Environment& environment) {
     PrintProblems(job.result.problems);
     return kBadUsage;
   }
-  if (!options.quiet) PrintProblems(job.result.notes);
+  if (!options.quiet) PrintProblems(job.result.notes, "note: ");
   const bool local = job.result.backend == jobfile::Backend::kLocal;
   if (local) {
     absl::StatusOr<std::optional<core::NeverFits>> refused = CheckCapacity(job.result);
@@ -156,11 +160,22 @@ int RunSubmit(const SubmitOptions& options, const Environment& environment) {
     }
   }
   if (options.dry_run) {
+    const auto problem = local ? CheckCheckpointFolder(job) : std::nullopt;
+    if (problem) {
+      PrintProblems({*problem});
+      return kBadUsage;
+    }
     options.json ? WriteBytes(RenderDryRunJson(job)) : WriteOut(RenderDryRun(job));
     return 0;
   }
   if (!local) return RunYarnJob(options, environment, job);
-  return RunLocalJob(options, environment, job);
+  const CheckpointFolder checkpoints = ClaimCheckpointFolder(job);
+  if (checkpoints.problem) {
+    PrintProblems({*checkpoints.problem});
+    return kBadUsage;
+  }
+  if (!checkpoints.note.empty()) PrintError(checkpoints.note);
+  return RunLocalJob(options, environment, job, checkpoints.lock.get());
 }
 
 }  // namespace tony::client

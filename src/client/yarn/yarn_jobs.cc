@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "backend/yarn/yarn_job.h"
+#include "client/cli/python_program.h"
 #include "client/jobs/choose_job.h"
 #include "client/remote_logs/collected_logs.h"
 #include "client/yarn/yarn_access.h"
@@ -334,10 +335,15 @@ absl::StatusOr<std::vector<StoredJob>> YarnJobs::AwaitEnds(const std::vector<Sto
 }
 
 absl::Status YarnJobs::Remove(const StoredJob& job, bool /*checkpoints*/) {
-  return absl::FailedPreconditionError(
-      absl::StrCat("job ", job.id, " is a cluster's, and tony rm removes jobs of this machine; ",
-                   "hdfs dfs -rm -r removes its folder ", backend::JobFolderName(job.id),
-                   " in the staging folder (tony.yarn.staging-dir)"));
+  if (job.alive) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "job ", job.id, " runs, and a running job is not removed; tony kill ", job.id, " ends it"));
+  }
+  return absl::FailedPreconditionError(absl::StrCat(
+      "job ", job.id,
+      " is a cluster's, and tony rm removes jobs of this machine; this removes it, ",
+      "with its checkpoints: ", cluster_.hdfs() ? "hdfs dfs -rm -r " : "rm -r ",
+      ShellLine({absl::StrCat(cluster_.staging(), "/", backend::JobFolderName(job.id))})));
 }
 
 absl::StatusOr<backend::ApplicationReport> YarnJobs::AwaitEnd(

@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "core/job/executors.h"
 #include "core/job/failure_judge.h"
@@ -188,8 +189,15 @@ Verdict ElasticRanks::FailureOf(const Task& task) const {
   if (!gave_up || wait_sentence().empty() || !last_loss_) return failure;
   const bool nobody_came = wait_sentence() == kNobodyCame;
   failure = nobody_came ? *first_loss_ : *last_loss_;
-  absl::StrAppend(&failure.sentence, nobody_came ? " before it came to hvd.init()"
-                                                 : absl::StrCat(". ", wait_sentence()));
+  std::string& sentence = failure.sentence;
+  if (!nobody_came) {
+    absl::StrAppend(&sentence, ". ", wait_sentence());
+    return failure;
+  }
+  // What a program's end is explained with comes last.
+  std::string why = failure.exit ? absl::StrCat(": ", failure.exit->message) : "";
+  if (!absl::EndsWith(sentence, why)) why.clear();
+  sentence.insert(sentence.size() - why.size(), " before it came to hvd.init()");
   return failure;
 }
 

@@ -7,6 +7,8 @@ namespace tony::core {
 
 std::string FormatDuration(int64_t millis) {
   if (millis < 0) return "-";
+  // What ran has taken some time, so it is never shown as nothing.
+  if (millis < 100) return "<0.1s";
   const int64_t seconds = millis / 1000;
   const auto two = [](int64_t number) { return absl::StrCat(number < 10 ? "0" : "", number); };
   if (seconds < 10) return absl::StrCat(seconds, ".", millis / 100 % 10, "s");

@@ -8,7 +8,7 @@
 
 namespace tony::core {
 
-/// "0.4s", "12s", "3m 05s", "2h 07m", "3d 04h"; a negative duration is "-".
+/// "<0.1s", "0.4s", "12s", "3m 05s", "2h 07m", "3d 04h"; a negative duration is "-".
 std::string FormatDuration(int64_t millis);
 /// "0.5 s", "60 s": the form in which sentences name a configured time.
 std::string SecondsText(Duration duration);

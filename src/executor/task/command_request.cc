@@ -53,8 +53,18 @@ bool IsExecutableFile(const std::string& path) {
          ::access(path.c_str(), X_OK) == 0;
 }
 
-// Finds the file that bash would execute for `word`. Nothing if there is none, or if only bash can
-// tell.
+// Whether the kernel can execute the file directly. bash would run any other text as a shell
+// script.
+bool IsBinaryOrScript(const std::string& path) {
+  const os::UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  char begin[4] = {};
+  if (!file.valid() || ::read(file.get(), begin, sizeof begin) < 2) return false;
+  constexpr char kBinary[4] = {'\x7f', 'E', 'L', 'F'};
+  return std::memcmp(begin, "#!", 2) == 0 || std::memcmp(begin, kBinary, sizeof kBinary) == 0;
+}
+
+}  // namespace
+
 std::optional<std::string> FindProgram(const std::string& word,
                                        const std::vector<std::string>& environment,
                                        const std::string& working_folder) {
@@ -75,18 +85,6 @@ std::optional<std::string> FindProgram(const std::string& word,
   }
   return std::nullopt;
 }
-
-// Whether the kernel can execute the file directly. bash would run any other text as a shell
-// script.
-bool IsBinaryOrScript(const std::string& path) {
-  const os::UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  char begin[4] = {};
-  if (!file.valid() || ::read(file.get(), begin, sizeof begin) < 2) return false;
-  constexpr char kBinary[4] = {'\x7f', 'E', 'L', 'F'};
-  return std::memcmp(begin, "#!", 2) == 0 || std::memcmp(begin, kBinary, sizeof kBinary) == 0;
-}
-
-}  // namespace
 
 os::SpawnRequest RequestFor(const std::string& line, const std::vector<std::string>& environment,
                             const std::string& working_folder) {

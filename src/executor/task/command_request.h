@@ -1,6 +1,7 @@
 // Chooses between bash and a direct execution for a task's command line.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,5 +19,10 @@ namespace tony::executor {
 /// cannot be executed after all, bash is the fallback, with its messages and exit codes.
 os::SpawnRequest RequestFor(const std::string& line, const std::vector<std::string>& environment,
                             const std::string& working_folder);
+
+/// The file that bash would execute for `word`; nullopt: there is none, or bash would have to say.
+std::optional<std::string> FindProgram(const std::string& word,
+                                       const std::vector<std::string>& environment,
+                                       const std::string& working_folder);
 
 }  // namespace tony::executor

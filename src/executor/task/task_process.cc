@@ -5,91 +5,18 @@
 
 #include <signal.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cmath>
 
-#include "absl/strings/ascii.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "common/logging.h"
 #include "common/status_macros.h"
 #include "executor/task/command_request.h"
+#include "executor/task/exit_hints.h"
 #include "os/files/files.h"
 
 namespace tony::executor {
 namespace {
-
-/// The ports that a message is about: numbers from 1024 to 65535 behind ":", ", ", "port " or
-/// "port=", so that no year or process id is taken for one.
-std::vector<int> PortsIn(const std::string& line) {
-  std::vector<int> ports;
-  for (size_t i = 0; i < line.size();) {
-    size_t end = i;
-    while (end < line.size() && absl::ascii_isdigit(line[end])) ++end;
-    int number = 0;
-    const std::string before = line.substr(0, i);
-    const bool is_port = end > i && absl::SimpleAtoi(line.substr(i, end - i), &number) &&
-                         number >= 1024 && number <= 65535 &&
-                         (before.ends_with(":") || before.ends_with(", ") ||
-                          before.ends_with("port ") || before.ends_with("port="));
-    if (is_port) ports.push_back(number);
-    i = end + 1;
-  }
-  return ports;
-}
-
-/// Explains that an address was in use, by the port in the message if there is one.
-std::string ExplainPort(const std::string& line, const std::vector<int>& reserved) {
-  const std::vector<int> ports = PortsIn(line);
-  const bool own = std::find_first_of(ports.begin(), ports.end(), reserved.begin(),
-                                      reserved.end()) != ports.end();
-  if (!ports.empty() && !own && !reserved.empty()) {
-    return absl::StrCat("port ", ports.back(), " is not the one that tony reserved for the task (",
-                        absl::StrJoin(reserved, ", "), "); another process has it");
-  }
-  return absl::StrCat(own ? "the task's reserved port was in use: its server sets neither "
-                          : "an address was in use; if it is the task's own reserved port, the "
-                            "server sets neither ",
-                      "SO_REUSEADDR nor SO_REUSEPORT: set tony.<type>.port-release=true");
-}
-
-/// A part of a framework's error, and what its author has to do about it.
-struct KnownError {
-  const char* error;
-  const char* hint;
-};
-constexpr KnownError kKnownErrors[] = {
-    // torch.distributed's env:// rendezvous. In a PyTorch job tony sets the variable.
-    {"environment variable RANK expected, but not set",
-     "PyTorch looks for variables that only PyTorch jobs have: set tony.application.framework to "
-     "pytorch"},
-    // jax.distributed.initialize(). It reads the address from a variable, and the numbers from the
-    // launchers that it knows.
-    {"coordinator_address should be defined",
-     "JAX looks for variables that only JAX jobs have: set tony.application.framework to jax"},
-    {"Number of processes must be defined",
-     "JAX does not know its launcher: write `import tony.jax` before jax.distributed.initialize()"},
-};
-
-/// Explains a shell's own exit codes and well-known errors to the author of the command.
-std::string Explain(int code, const std::vector<std::string>& tail,
-                    const std::vector<int>& reserved_ports) {
-  if (code == 127) return "the command was not found";
-  if (code == 126) return "the command is not executable";
-  // The last line first: above the message, a traceback may quote the program's own words.
-  for (auto next = tail.rbegin(); next != tail.rend(); ++next) {
-    const std::string& line = *next;
-    if (line.find("ddress already in use") != std::string::npos) {
-      return ExplainPort(line, reserved_ports);
-    }
-    for (const auto& [error, hint] : kKnownErrors) {
-      if (absl::StrContains(line, error)) return hint;
-    }
-  }
-  return "";
-}
 
 // Exit code of a shell whose program died of SIGKILL.
 constexpr int kShellOfKilled = 128 + SIGKILL;
@@ -139,7 +66,8 @@ void TaskProcess::Run(const Command& command) {
   stopped_ = false;
   memory_limit_bytes_ = command.memory_limit_bytes;
   memory_key_ = command.memory_key;
-  reserved_ports_ = command.reserved_ports;
+  facts_ = {command.shell_command, command.environment, command.working_folder, command.framework,
+            command.reserved_ports};
   last_output_ = clock_.Now();
   exceeding_bytes_ = 0;
   tail_ = OutputTail(static_cast<size_t>(command.tail_lines));
@@ -279,7 +207,7 @@ void TaskProcess::On(const os::KeeperExited& exited) {
     exit.signal = exited.status.signal;
   } else {
     exit.code = exited.status.code;
-    exit.message = exit.code == 0 ? "" : Explain(exit.code, exit.tail, reserved_ports_);
+    exit.message = exit.code == 0 ? "" : ExplainExit(exit.code, exit.tail, facts_);
   }
   if (stopped_ && !exit.ok() && exceeding_bytes_ == 0) {
     exit.cause = core::TaskExit::Cause::kStopped;

@@ -14,6 +14,7 @@
 #include "executor/output/log_pump.h"
 #include "executor/output/output_tail.h"
 #include "executor/output/parameter_finder.h"
+#include "executor/task/exit_hints.h"
 #include "executor/task/memory_watch.h"
 #include "os/containment/keeper.h"
 
@@ -40,6 +41,7 @@ class TaskProcess {
     std::string memory_key;           ///< the key by which a user sets the limit
     bool finds_parameters = false;    ///< look for model parameters in the standard output
     std::vector<int> reserved_ports;  ///< the ports that tony reserved for the task
+    std::string framework;            ///< the job's, as in tony.application.framework
   };
 
   struct Callbacks {
@@ -102,7 +104,7 @@ class TaskProcess {
   bool stopped_ = false;  ///< Kill() came before the end
   int64_t memory_limit_bytes_ = 0;
   std::string memory_key_;
-  std::vector<int> reserved_ports_;
+  ProgramFacts facts_;  ///< of the newest run
   std::unique_ptr<MemoryWatch> memory_watch_;
   int64_t exceeding_bytes_ = 0;  ///< bytes for which the program was ended; 0: it was not
 };

@@ -4,6 +4,8 @@
 #include "jobfile/job/job_builder.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -15,6 +17,7 @@
 #include "jobfile/job/job_rules.h"
 #include "jobfile/job/job_types.h"
 #include "jobfile/job/key_check.h"
+#include "jobfile/job/left_behind.h"
 #include "jobfile/values/values.h"
 
 namespace tony::jobfile {
@@ -68,6 +71,48 @@ Packaging BuildPackaging(const Configuration& configuration) {
     packaging.python_binary_path = configuration.GetText("tony.python-exec-path");
   }
   return packaging;
+}
+
+bool Exists(const std::filesystem::path& path) {
+  // An environment's interpreter is often a link to a program outside of it.
+  std::error_code ignored;
+  return std::filesystem::exists(std::filesystem::symlink_status(path, ignored));
+}
+
+/// The interpreter inside the environment `folder` that `path` most likely means; empty: there is
+/// none.
+std::string InterpreterMeant(const std::string& folder, const std::filesystem::path& path) {
+  std::filesystem::path rest;
+  for (auto part = path.end(); part != path.begin();) {
+    rest = rest.empty() ? *--part : *--part / rest;
+    if (rest != path.filename() && Exists(std::filesystem::path(folder) / rest)) {
+      return rest.string();
+    }
+  }
+  const std::filesystem::path usual = std::filesystem::path("bin") / path.filename();
+  return Exists(std::filesystem::path(folder) / usual) ? usual.string() : "";
+}
+
+/// Checks that a relative interpreter is in the virtual environment. An environment in an archive
+/// is not looked into.
+void CheckInterpreter(const Configuration& configuration, BuildResult* result) {
+  const Packaging& packaging = result->packaging;
+  const std::string& path = packaging.python_binary_path;
+  std::error_code ignored;
+  if (path.empty() || absl::StartsWith(path, "/") ||
+      !std::filesystem::is_directory(packaging.python_venv, ignored) ||
+      Exists(std::filesystem::path(packaging.python_venv) / path)) {
+    return;
+  }
+  const std::string meant = InterpreterMeant(packaging.python_venv, path);
+  const bool by_tonys_other_key =
+      configuration.GetText("tony.application.python-binary-path").empty();
+  result->problems.push_back(ProblemAt(
+      configuration,
+      by_tonys_other_key ? "tony.python-exec-path" : "tony.application.python-binary-path",
+      absl::StrCat("there is no ", path, " in the environment ", packaging.python_venv),
+      absl::StrCat("write the path inside the environment: ",
+                   meant.empty() ? "bin/python3, for example" : meant)));
 }
 
 /// The shares that a key gives to users; none if its value is wrong, which CheckKeys() says.
@@ -177,6 +222,7 @@ BuildResult BuildJob(const Configuration& configuration, FileChecks file_checks)
   CheckKeys(configuration, file_checks, &result);
   if (IsHopeless(configuration, &result)) return result;
   result.packaging = BuildPackaging(configuration);
+  if (file_checks == FileChecks::kOn) CheckInterpreter(configuration, &result);
   result.local = BuildLocalSettings(configuration);
   CheckLocalSettings(configuration, result.local, &result);
   BuildApplication(configuration, &result.job);
@@ -208,6 +254,14 @@ LoadedJob LoadJob(const Sources& sources, FileChecks file_checks) {
   std::vector<Problem>& problems = job.result.problems;
   problems.insert(problems.begin(), loaded.problems.begin(), loaded.problems.end());
   job.result.notes.insert(job.result.notes.begin(), loaded.notes.begin(), loaded.notes.end());
+  if (file_checks == FileChecks::kOn && job.result.ok()) {
+    const std::filesystem::path file =
+        std::filesystem::path(sources.working_folder) / sources.job_file;
+    for (Problem& note :
+         NoteFilesLeftBehind(job.result, sources.working_folder, file.parent_path().string())) {
+      job.result.notes.push_back(std::move(note));
+    }
+  }
   return job;
 }
 

@@ -51,6 +51,10 @@ std::optional<std::string> MisspeltRole(const std::string& type) {
   return std::nullopt;
 }
 
+bool IsKnownRole(const std::string& type) {
+  return std::find(std::begin(kKnownRoles), std::end(kKnownRoles), type) != std::end(kKnownRoles);
+}
+
 // Whether `value` is empty or TonY's default, so that ignoring the key changes nothing.
 bool ChangesNothing(const Key& key, const std::string& value) {
   if (value.empty()) return true;
@@ -147,9 +151,10 @@ class KeyChecker {
     const std::string instances = absl::StrCat("tony.", type, ".instances");
     const auto meant =
         ++suggestions_ > kMostSuggestions ? std::nullopt : NearestOwner(type, entry.key, types_);
-    // TonY's job files often contain keys for parameter servers, workers and TensorBoard that the
-    // job does not have. These get a note instead of a problem.
-    if (!meant && (type == "ps" || type == "worker" || type == kTensorBoard)) {
+    // TonY's job files often contain keys for parameter servers, workers and other known roles that
+    // the job does not have, and so do command lines that were written for another job. These get a
+    // note instead of a problem.
+    if (!meant && (type == "ps" || IsKnownRole(type))) {
       result_.notes.push_back({last.origin.file, last.origin.line, entry.key,
                                absl::StrCat("has no effect: ", instances, " is not set"), ""});
       return true;

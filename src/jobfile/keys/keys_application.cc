@@ -62,8 +62,18 @@ KeyGroup ProgramKeys() {
        .meaning = "Same as `tony.application.python-binary-path`, which wins if both are set."},
       {.name = "tony.application.checkpoint-dir",
        .type = ValueType::kLocation,
-       .meaning = "Folder for the program's checkpoints, passed to it as `TONY_CHECKPOINT_DIR`; by "
-                  "default a folder of the job's own. It outlives restarts."},
+       .meaning =
+           "Folder for the program's checkpoints, passed to it as `TONY_CHECKPOINT_DIR`; by "
+           "default a folder of the job's own. It outlives restarts. The local backend makes it "
+           "at the submission, with its parents, and locks it: while a job of this machine "
+           "runs or waits, another one that names the folder is refused, also another "
+           "user's. Jobs of other machines are not seen, on a network file system either."},
+      {.name = "tony.application.checkpoint-dir-shared",
+       .type = ValueType::kBoolean,
+       .default_value = "false",
+       .meaning = "Whether several jobs may have the same `tony.application.checkpoint-dir` at the "
+                  "same time. The folder is not locked then, and the lock of another job does not "
+                  "matter."},
       {.name = "tony.application.tensorboard-log-dir",
        .type = ValueType::kLocation,
        .meaning = "Runs TensorBoard on this folder: a sidecar of the type `tensorboard`, which "

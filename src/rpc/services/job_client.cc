@@ -1,4 +1,4 @@
-// Two asynchronous calls on gRPC's callback API; each is leaked if gRPC never lets go of it.
+// Asynchronous calls on gRPC's callback API; each is leaked if gRPC never lets go of it.
 #include "rpc/services/job_client.h"
 
 #include <utility>
@@ -21,6 +21,47 @@ constexpr std::chrono::seconds kLetGoPatience{2};
 std::chrono::system_clock::time_point DeadlineIn(Duration time) {
   return std::chrono::system_clock::now() +
          std::chrono::duration_cast<std::chrono::system_clock::duration>(time);
+}
+
+/// One call whose answer comes later; owned like a FollowStream.
+template <typename Request, typename Response>
+class LaterCall {
+ public:
+  LaterCall(const std::shared_ptr<grpc::Channel>& channel, Duration deadline,
+            std::function<void(absl::Status)> on_answer)
+      : stub_(v1::JobService::NewStub(channel)), on_answer_(std::move(on_answer)) {
+    context_.set_deadline(DeadlineIn(deadline));
+  }
+
+  /// False: gRPC may still use this object.
+  bool CancelAndWait(Duration patience) {
+    context_.TryCancel();
+    return call_.AwaitDone(patience);
+  }
+
+ protected:
+  std::function<void(grpc::Status)> OnAnswer() {
+    return [this](const grpc::Status& status) {
+      call_.Tell([&] { on_answer_(FromGrpc(status)); });
+      call_.SetDone();
+    };
+  }
+
+  const std::unique_ptr<v1::JobService::Stub> stub_;
+  grpc::ClientContext context_;
+  Request request_;
+  Response response_;
+
+ private:
+  const std::function<void(absl::Status)> on_answer_;
+  PendingCall call_;
+};
+
+/// Destroys a call, or leaks it if gRPC may still use it.
+template <typename Call>
+void LetGo(std::unique_ptr<Call>& call, Duration patience) {
+  if (call != nullptr && !call->CancelAndWait(patience)) (void)call.release();
+  call.reset();
 }
 
 }  // namespace
@@ -94,36 +135,26 @@ class JobClient::FollowStream : public grpc::ClientReadReactor<v1::JobEvent> {
   PendingCall call_;
 };
 
-/// One Stop call whose answer comes later; owned like a FollowStream.
-class JobClient::StopCall {
+/// A Stop call whose answer comes later.
+class JobClient::StopCall : public LaterCall<v1::StopRequest, v1::StopResponse> {
  public:
-  StopCall(const std::shared_ptr<grpc::Channel>& channel, const std::string& reason,
-           Duration deadline, std::function<void(absl::Status)> on_answer)
-      : stub_(v1::JobService::NewStub(channel)), on_answer_(std::move(on_answer)) {
-    context_.set_deadline(DeadlineIn(deadline));
+  using LaterCall::LaterCall;
+
+  void Start(const std::string& reason) {
     request_.set_reason(ToUtf8(reason));
+    stub_->async()->Stop(&context_, &request_, &response_, OnAnswer());
   }
+};
 
-  void Start() {
-    stub_->async()->Stop(&context_, &request_, &response_, [this](const grpc::Status& status) {
-      call_.Tell([&] { on_answer_(FromGrpc(status)); });
-      call_.SetDone();
-    });
+/// A Note call whose answer comes later.
+class JobClient::NoteCall : public LaterCall<v1::NoteRequest, v1::NoteResponse> {
+ public:
+  using LaterCall::LaterCall;
+
+  void Start(const std::string& sentence) {
+    request_.set_sentence(ToUtf8(sentence));
+    stub_->async()->Note(&context_, &request_, &response_, OnAnswer());
   }
-
-  /// False: gRPC may still use this object.
-  bool CancelAndWait(Duration patience) {
-    context_.TryCancel();
-    return call_.AwaitDone(patience);
-  }
-
- private:
-  const std::unique_ptr<v1::JobService::Stub> stub_;
-  const std::function<void(absl::Status)> on_answer_;
-  grpc::ClientContext context_;
-  v1::StopRequest request_;
-  v1::StopResponse response_;
-  PendingCall call_;
 };
 
 JobClient::JobClient(const std::string& master_address, const Credentials& credentials,
@@ -139,7 +170,8 @@ JobClient::~JobClient() {
     (void)follow_.release();
   }
   const Duration patience = answers ? Duration(kLetGoPatience) : Duration::zero();
-  if (stop_ != nullptr && !stop_->CancelAndWait(patience)) (void)stop_.release();
+  LetGo(stop_, patience);
+  LetGo(note_, patience);
 }
 
 void JobClient::Follow(int64_t after_sequence, bool owner, FollowCallbacks callbacks) {
@@ -159,9 +191,16 @@ absl::Status JobClient::Stop(const std::string& reason, Duration deadline) {
 void JobClient::StopLater(const std::string& reason, Duration deadline,
                           std::function<void(absl::Status)> on_answer) {
   // The earlier call has been answered, but gRPC may still be using it.
-  if (stop_ != nullptr && !stop_->CancelAndWait(kLetGoPatience)) (void)stop_.release();
-  stop_ = std::make_unique<StopCall>(channel_, reason, deadline, std::move(on_answer));
-  stop_->Start();
+  LetGo(stop_, kLetGoPatience);
+  stop_ = std::make_unique<StopCall>(channel_, deadline, std::move(on_answer));
+  stop_->Start(reason);
+}
+
+void JobClient::NoteLater(const std::string& sentence, Duration deadline,
+                          std::function<void(absl::Status)> on_answer) {
+  LetGo(note_, kLetGoPatience);
+  note_ = std::make_unique<NoteCall>(channel_, deadline, std::move(on_answer));
+  note_->Start(sentence);
 }
 
 absl::StatusOr<std::string> JobClient::OpenPage(Duration deadline) {

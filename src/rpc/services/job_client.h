@@ -56,6 +56,11 @@ class JobClient {
   void StopLater(const std::string& reason, Duration deadline,
                  std::function<void(absl::Status)> on_answer);
 
+  /// Asks the ApplicationMaster to record a sentence among the job's notes. The answer comes as
+  /// that of StopLater(), with its codes; InvalidArgument – the sentence has more than 1000 bytes.
+  void NoteLater(const std::string& sentence, Duration deadline,
+                 std::function<void(absl::Status)> on_answer);
+
   /// The URL of the job's page; it may be good for one visit only. The codes of Stop(), and those
   /// of the ApplicationMaster's listening socket.
   absl::StatusOr<std::string> OpenPage(Duration deadline);
@@ -66,9 +71,11 @@ class JobClient {
  private:
   class FollowStream;
   class StopCall;
+  class NoteCall;
   std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<FollowStream> follow_;
   std::unique_ptr<StopCall> stop_;
+  std::unique_ptr<NoteCall> note_;
 };
 
 }  // namespace tony::rpc

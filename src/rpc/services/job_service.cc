@@ -17,6 +17,9 @@
 namespace tony::rpc {
 namespace {
 
+/// Longest sentence that a client may record.
+constexpr size_t kMostNoteBytes = 1000;
+
 /// OK if the caller is a client of this job; otherwise PERMISSION_DENIED.
 grpc::Status CheckClient(const grpc::CallbackServerContext& context, const std::string& job_id,
                          LogLimit& log) {
@@ -158,6 +161,18 @@ grpc::ServerUnaryReactor* JobService::Stop(grpc::CallbackServerContext* context,
   }
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   reactor->Finish(allowed);
+  return reactor;
+}
+
+grpc::ServerUnaryReactor* JobService::Note(grpc::CallbackServerContext* context,
+                                           const v1::NoteRequest* request, v1::NoteResponse*) {
+  grpc::Status answer = CheckClient(*context, job_id_, refused_log_);
+  if (answer.ok() && request->sentence().size() > kMostNoteBytes) {
+    answer = grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, "the note is too long");
+  }
+  if (answer.ok()) callbacks_.on_note(request->sentence());
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  reactor->Finish(answer);
   return reactor;
 }
 

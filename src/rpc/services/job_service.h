@@ -24,6 +24,8 @@ class JobService : public v1::JobService::CallbackService {
     std::function<void()> on_owner_gone;
     /// A client asks for the job's page.
     std::function<void(AnswerPage answer)> on_page;
+    /// A client wants the sentence among the job's notes.
+    std::function<void(const std::string& sentence)> on_note = [](const std::string&) {};
   };
 
   /// `log` and `tunnels` must outlive the server.
@@ -34,6 +36,9 @@ class JobService : public v1::JobService::CallbackService {
   grpc::ServerUnaryReactor* Stop(grpc::CallbackServerContext* context,
                                  const v1::StopRequest* request,
                                  v1::StopResponse* response) override;
+  grpc::ServerUnaryReactor* Note(grpc::CallbackServerContext* context,
+                                 const v1::NoteRequest* request,
+                                 v1::NoteResponse* response) override;
   TunnelReactor* Tunnel(grpc::CallbackServerContext* context) override;
   grpc::ServerUnaryReactor* OpenPage(grpc::CallbackServerContext* context,
                                      const v1::OpenPageRequest* request,

@@ -139,6 +139,18 @@ TEST(SubmitOptions, SaysWhatBecomesOfAJavaCommandLine) {
                      "-executes", "python train.py", "--src_dir=src"}),
             "this is a command line of Java; leave out -cp and the class: tony-submit -executes "
             "'python train.py' --src_dir=src");
+  EXPECT_EQ(ErrorOf({"-Xmx1g", "-classpath", "a.jar", "com.linkedin.tony.cli.LocalSubmitter"}),
+            "this is a command line of Java; leave out -cp and the class: tony-submit");
+  EXPECT_THAT(ErrorOf({"com.linkedin.tony.cli.ClusterSubmitter", "--src_dir=src"}),
+              HasSubstr("tony-submit --src_dir=src"));
+}
+
+TEST(SubmitOptions, AnOptionsValueIsNoJavaClass) {
+  EXPECT_THAT(Pairs(Parse({"--conf", "tony.application.name=x", "--executes",
+                           "com.linkedin.tony.examples"})),
+              ::testing::Contains("tony.containers.command=com.linkedin.tony.examples"));
+  EXPECT_THAT(ErrorOf({"job.xml", "com.linkedin.tony.cli.ClusterSubmitter"}),
+              HasSubstr("unexpected argument"));
 }
 
 TEST(SubmitOptions, RefusesBadUsage) {

@@ -8,7 +8,9 @@ namespace {
 
 TEST(FormatDuration, GrowsCoarser) {
   EXPECT_EQ(FormatDuration(-1), "-");
-  EXPECT_EQ(FormatDuration(0), "0.0s");
+  EXPECT_EQ(FormatDuration(0), "<0.1s");
+  EXPECT_EQ(FormatDuration(99), "<0.1s");
+  EXPECT_EQ(FormatDuration(100), "0.1s");
   EXPECT_EQ(FormatDuration(9'999), "9.9s");
   EXPECT_EQ(FormatDuration(59'999), "59s");
   EXPECT_EQ(FormatDuration(185'000), "3m 05s");

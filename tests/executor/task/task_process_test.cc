@@ -188,6 +188,50 @@ TEST_F(TaskProcessTest, ComparesThePortInUseWithTheReservedOnes) {
             "SO_REUSEPORT: set tony.<type>.port-release=true");
 }
 
+TEST_F(TaskProcessTest, SaysWhichFrameworkSetsTheVariablesOfARendezvous) {
+  const auto said = [this](const std::string& framework, const std::string& line) {
+    TaskProcess::Command command = Bash(absl::StrCat("echo \"", line, "\" >&2; exit 1"));
+    command.framework = framework;
+    return RunToEnd(command).message;
+  };
+  const std::string hint =
+      "PyTorch looks for variables that only PyTorch jobs have, and this is a tensorflow job: set "
+      "tony.application.framework to pytorch";
+  for (const std::string name : {"RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"}) {
+    const std::string line =
+        absl::StrCat("ValueError: Error initializing torch.distributed using ",
+                     "env:// rendezvous: environment variable ", name, " expected, but not set");
+    EXPECT_EQ(said("tensorflow", line), hint);
+    EXPECT_EQ(said("pytorch", line), "");
+  }
+  EXPECT_EQ(said("tensorflow", "KeyError: 'LOCAL_RANK'"), hint);
+  EXPECT_EQ(said("tensorflow", "KeyError: 'rank'"), "");
+  EXPECT_EQ(said("tensorflow", "environment variable HOME expected, but not set"), "");
+}
+
+TEST_F(TaskProcessTest, SaysWhichPythonLacksAModule) {
+  std::filesystem::create_directory(folder_ / "bin");
+  os::Put(folder_ / "bin/python3",
+          "#!/bin/sh\necho \"ModuleNotFoundError: No module named 'torch.nn'\" >&2\nexit 1\n");
+  ASSERT_EQ(::chmod((folder_ / "bin/python3").c_str(), 0755), 0);
+  const auto said = [this](const std::string& line, const std::string& folder) {
+    TaskProcess::Command command = Bash(line);
+    command.environment[0] = absl::StrCat("PATH=", folder_ / "bin", ":/usr/bin:/bin");
+    command.working_folder = folder;
+    return RunToEnd(command).message;
+  };
+  EXPECT_EQ(said("python3 train.py", "/"),
+            absl::StrCat("python3 is ", folder_ / "bin/python3",
+                         "; is torch installed there? --python_venv gives the tasks an "
+                         "environment"));
+  EXPECT_EQ(said("A=1 python3 train.py", folder_.path()),
+            "python3 is bin/python3; is torch installed there? --python_venv names another "
+            "environment");
+  // Whoever names the interpreter knows it, and what a script starts is not known here.
+  EXPECT_EQ(said(folder_ / "bin/python3", "/"), "");
+  EXPECT_EQ(said("sh -c 'python3 train.py'", "/"), "");
+}
+
 TEST_F(TaskProcessTest, ASpawnThatFailsIsAnEndWithoutAStart) {
   TaskProcess::Command command = Bash("exit 0");
   command.working_folder = "/no/such/folder";

@@ -316,6 +316,23 @@ TEST_F(JobServiceTest, AStopIsNotedWhenItIsAnswered) {
   EXPECT_EQ(calls_.Next(), "stop: caf\xEF\xBF\xBD");
 }
 
+TEST_F(JobServiceTest, ANoteOfAClientHasALimit) {
+  JobClient client(address(), ClientCredentials());
+  Inbox<absl::Status> answers;
+  const auto note = [&](const std::string& sentence) {
+    client.NoteLater(sentence, kPatience, [&](absl::Status status) { answers.Push(status); });
+    return answers.Next()->code();
+  };
+  EXPECT_EQ(note("caf\xE9"), absl::StatusCode::kOk);
+  EXPECT_EQ(calls_.Next(), "note: caf\xEF\xBF\xBD");
+  EXPECT_EQ(note(std::string(1001, 'x')), absl::StatusCode::kInvalidArgument);
+  JobClient executor(address(), ExecutorCredentials());
+  executor.NoteLater("mine", kPatience, [&](absl::Status status) { answers.Push(status); });
+  EXPECT_EQ(answers.Next()->code(), absl::StatusCode::kPermissionDenied);
+  StopServer();
+  EXPECT_TRUE(calls_.empty());
+}
+
 TEST_F(JobServiceTest, NobodyAnswersAfterTheServersEnd) {
   StopServer();
   Follower follower(address(), ClientCredentials());

@@ -70,8 +70,11 @@ LiveLogs::~LiveLogs() {
 }
 
 void LiveLogs::Run() {
-  const auto signals =
-      loop_.WatchSignals({SIGINT, SIGTERM, SIGHUP}, [this](int number) { OnSignal(number); });
+  std::unique_ptr<EventLoop::Handle> signals;
+  if (options_.handles_signals) {
+    signals =
+        loop_.WatchSignals({SIGINT, SIGTERM, SIGHUP}, [this](int number) { OnSignal(number); });
+  }
   source_ = options_.make_source(loop_, clock_);
   source_->Start({[this](std::unique_ptr<rpc::JobClient> client) { OnFound(std::move(client)); },
                   [this](const std::optional<core::Verdict>& verdict, const absl::Status& why) {

@@ -22,6 +22,9 @@ class ProgressPrinter {
   /// Brings the screen up to date. To be called a few times a second, and after each batch of
   /// events; changes of many tasks between two calls are shown together.
   virtual void Refresh() = 0;
+  /// Prints what comes last. To be called once, when no further event will come and others may
+  /// print again.
+  virtual void Close() {}
 };
 
 /// Writes to the user.

@@ -39,12 +39,12 @@ absl::StatusOr<int> RunAttach(const CommandLine& line, const VerbContext& contex
   SubmitOptions style;
   style.json = line.Has("json");
   style.quiet = line.Has("quiet");
-  const absl::StatusOr<core::Verdict> verdict = FollowJob(
-      style, context.environment, configuration,
-      [&](EventLoop& loop, const Clock&) {
-        return std::make_unique<AttachedSource>(loop, *named->catalog, job);
-      },
-      /*owner=*/false);
+  const auto make_source = [&](EventLoop& loop, const Clock&) {
+    return std::make_unique<AttachedSource>(loop, *named->catalog, job);
+  };
+  const absl::StatusOr<core::Verdict> verdict =
+      FollowJob(style, context.environment, configuration,
+                {.id = job.id, .make_source = make_source, .owner = false});
   if (verdict.ok()) return core::ExitCode(*verdict);
   if (!absl::IsCancelled(verdict.status())) return verdict.status();
   const std::string id = SafeText(job.id);

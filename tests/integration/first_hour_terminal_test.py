@@ -1,0 +1,151 @@
+#!/usr/bin/env python3
+"""What a user sees of a job in the terminal where it was submitted: its output, and the table."""
+
+import pathlib
+import re
+import subprocess
+
+import integration_case
+from integration_case import SMALL, JobTest
+
+from terminal import Terminal
+
+
+def resident_mib(pid):
+    """The memory that a process has in use, in MiB."""
+    status = pathlib.Path(f"/proc/{pid}/status").read_text(encoding="ascii")
+    return int(re.search(r"VmRSS:\s+(\d+) kB", status).group(1)) // 1024
+
+
+class TerminalCase(JobTest):
+    """Jobs in terminals."""
+
+    def setUp(self):
+        super().setUp()
+        self.site.environment["TERM"] = "xterm-256color"
+
+    def job(self, command, *arguments, workers=1):
+        """The command line of tony-submit for workers that run `command`."""
+        return self.site.command(
+            "tony-submit", "--executes", command,
+            *("--conf", f"tony.worker.instances={workers}", *SMALL, *arguments),
+        )
+
+    def open(self, command, **options):
+        """Runs a command in a terminal."""
+        return Terminal(
+            self, command, cwd=self.site.folder, env=self.site.environment, **options
+        )
+
+    def run_to_end(self, command, code=0):
+        """Runs a command with pipes; returns its result."""
+        result = subprocess.run(
+            command, cwd=self.site.folder, env=self.site.environment, stdin=subprocess.DEVNULL,
+            capture_output=True, text=True, timeout=60, check=False,
+        )
+        self.assertEqual(result.returncode, code, result.stderr + result.stdout)
+        return result
+
+
+class LogsTest(TerminalCase):
+    """tony-submit --logs."""
+
+    def test_output_of_all_tasks_and_then_the_verdict(self):
+        result = self.run_to_end(self.job("echo I am $TASK_INDEX", "--logs", workers=2))
+        lines = result.stdout.splitlines()
+        self.assertEqual(sorted(lines[:2]), ["worker:0 | I am 0", "worker:1 | I am 1"])
+        self.assertEqual(
+            lines[2:], ["SUCCEEDED (TASKS_SUCCEEDED): All 2 tracked tasks succeeded"]
+        )
+        self.assertEqual(result.stderr, "")
+        self.assert_nothing_left(self.site.job_folder())
+
+    def test_a_job_file_and_one_of_its_tasks(self):
+        job = self.write_job(
+            ("tony.worker.instances", 2), ("tony.worker.memory", "64m"),
+            ("tony.worker.command", "echo out $TASK_INDEX; echo err >&2; exit $TASK_INDEX"),
+        )
+        command = self.site.command("tony-submit", job, "--logs=worker:1")
+        lines = self.run_to_end(command, code=1).stdout.splitlines()
+        self.assertEqual(sorted(lines[:2]), ["err", "out 1"])
+        self.assertEqual(lines[2], "FAILED (TASK_FAILED): worker:1 exited with code 1")
+
+    def test_a_task_that_there_is_not(self):
+        command = self.job("true", "--logs=wroker", "--conf", "tony.application.name=digits")
+        self.assertEqual(
+            self.run_to_end(command, code=2).stderr,
+            "tony-submit: --logs: no task 'wroker' in job digits; its tasks: worker:0, am\n",
+        )
+
+    def test_nothing_is_lost_at_the_end(self):
+        result = self.run_to_end(self.job("seq 200000; printf end", "--logs"))
+        lines = result.stdout.splitlines()
+        self.assertEqual(lines[:-1], [f"worker:0 | {number}" for number in range(1, 200001)]
+                         + ["worker:0 | end"])
+
+    def test_a_terminal_that_takes_nothing_slows_nothing(self):
+        line = self.pipe("line")
+        total = 400000
+        terminal = self.open(self.job(
+            f"echo begin; yes 0123456789012345678901234567890123456789012345678901234567890123 "
+            f"| head -n {total}; echo done > {line.path}; head -n 1 {line.path}", "--logs"))
+        terminal.wait_for("worker:0 | begin")
+        before = resident_mib(terminal.process.pid)
+        # Nobody reads the terminal, which holds a few KiB; the program prints 26 MB and is done.
+        self.assertEqual(line.read(), "done")
+        self.assertLess(resident_mib(terminal.process.pid) - before, 32)
+        line.write()
+        self.assertEqual(terminal.wait(120), 0)
+        text = terminal.screen.text()
+        left_out = re.findall(
+            r"worker:0 \| \[tony leaves out (\d+) lines \([\d.]+ MiB\) that came faster than "
+            r"they can be shown; tony logs (?:local-\S+) worker:0 has them\]",
+            re.sub(r"\n(?!worker:0 \|)", "", text),
+        )
+        self.assertTrue(left_out, text[:2000])
+        shown = text.count("worker:0 | 0123456789")
+        self.assertEqual(shown + sum(map(int, left_out)), total)
+        self.assertTrue(
+            text.endswith("SUCCEEDED (TASKS_SUCCEEDED): The tracked task succeeded\n"), text[-500:]
+        )
+
+    def test_a_reader_that_leaves_leaves_the_job(self):
+        line = self.pipe("line")
+        with subprocess.Popen(
+            self.job(f"echo one; echo two; head -n 1 {line.path}; echo three", "--logs"),
+            cwd=self.site.folder, env=self.site.environment, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        ) as submit:
+            self.assertEqual(submit.stdout.readline(), "worker:0 | one\n")
+            submit.stdout.close()  # as `head -n 1` does
+            line.write()
+            self.assertRegex(
+                submit.stderr.read(),
+                r"^tony: nobody reads the output any more; the job goes on, Ctrl-C stops it, and "
+                r"tony logs -f local-\S+ shows it\n$",
+            )
+            self.assertEqual(submit.wait(60), 0)
+
+    def test_control_c_stops_the_job_and_shows_its_last_words(self):
+        terminal = self.open(self.job(
+            "trap 'echo last words; exit 3' TERM; echo on; while :; do sleep 0.1; done", "--logs"))
+        terminal.wait_for("worker:0 | on")
+        terminal.type("\x03")
+        self.assertEqual(terminal.wait(), 4)
+        self.assertRegex(
+            terminal.screen.text(),
+            r"worker:0 \| last words\n(.*\n)*KILLED \(KILLED_BY_USER\): Stopped by the user who "
+            r"submitted it \(Ctrl-C\)",
+        )
+        self.assert_nothing_left(self.site.job_folder())
+
+    def test_progress_bars_and_commands_for_terminals(self):
+        terminal = self.open(self.job(
+            r"printf '10%%\r50%%\r100%%\n'; printf '\033]0;owned\007\033[31mred\033[0m\n'", "--logs"))
+        self.assertEqual(terminal.wait(), 0)
+        self.assertIn("worker:0 | 100%\r\nworker:0 | \x1b[31mred\x1b[0m\r\n", terminal.shown)
+        self.assertNotIn("owned", terminal.shown)
+
+
+if __name__ == "__main__":
+    integration_case.main()

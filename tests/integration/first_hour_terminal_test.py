@@ -147,5 +147,62 @@ class LogsTest(TerminalCase):
         self.assertNotIn("owned", terminal.shown)
 
 
+class TableTest(TerminalCase):
+    """The table of tony-submit and tony attach."""
+
+    def run_talking(self, **size):
+        """Starts a job of two tasks that have said a line; returns its terminal and their pipe."""
+        line = self.pipe("line")
+        terminal = self.open(self.job(
+            r"printf 'begin\n\033[31mepoch %d loss 0.5\033[0m\n' $TASK_INDEX; "
+            f"read wait < {line.path}; exit 0", workers=2), **size)
+        return terminal, line
+
+    def test_the_last_line_of_each_task(self):
+        terminal, line = self.run_talking()
+        text = terminal.wait_for("worker:1, ")
+        text = terminal.wait_for("worker:0, ")
+        self.assertRegex(
+            text,
+            r"worker:0, \d\.\ds ago: epoch 0 loss 0\.5\nworker:1, \d\.\ds ago: epoch 1 loss 0\.5\n",
+        )
+        status = self.site.run("tony", "status").stdout
+        self.assertRegex(status, r"\nworker:0, \d\.\ds ago: epoch 0 loss 0\.5\n")
+        line.write(2)
+        self.assertEqual(terminal.wait(), 0)
+        self.assertNotIn(" ago: ", terminal.screen.text())
+
+    def test_no_colour_and_twenty_columns(self):
+        self.site.environment["NO_COLOR"] = "1"
+        terminal, line = self.run_talking(columns=20)
+        text = terminal.wait_for("worker:1: epoch 1 l…\n")
+        self.assertLessEqual(max(map(len, text.splitlines())), 20)
+        self.assertNotRegex(terminal.shown, r"\x1b\[[\d;]*m")
+        line.write(2)
+        self.assertEqual(terminal.wait(), 0)
+
+    def test_a_terminal_without_commands(self):
+        self.site.environment["TERM"] = "dumb"
+        terminal = self.open(self.job("echo hello"))
+        self.assertEqual(terminal.wait(), 0)
+        self.assertNotIn("\x1b", terminal.shown)
+        self.assertIn("RUNNING: worker [0]", terminal.shown)
+
+    def test_many_tasks_that_are_alike(self):
+        line = self.pipe("line")
+        command = self.site.command(
+            "tony-submit", "--executes", f"read wait < {line.path}; exit 0",
+            *("--conf", "tony.worker.instances=24", "--conf", "tony.worker.memory=16m"),
+        )
+        terminal = self.open(command)
+        terminal.wait_for(lambda text: re.search(r"worker:0…23 +RUNNING +24 ", text))
+        self.assertNotIn("worker:7 ", terminal.screen.text())
+        every = self.site.run("tony", "status", "--all").stdout
+        self.assertEqual(len(re.findall(r"^worker:\d+ +RUNNING ", every, re.MULTILINE)), 24)
+        self.assertRegex(self.site.run("tony", "status").stdout, r"worker:0…23 +RUNNING +24 ")
+        line.write(24)
+        self.assertEqual(terminal.wait(), 0)
+
+
 if __name__ == "__main__":
     integration_case.main()

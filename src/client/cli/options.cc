@@ -51,6 +51,7 @@ const OptionTable& SubmitTable() {
       {"dry-run", kFlag, false, "check everything and print what would run, without running it"},
       {"json", kFlag, false, "print events, or the dry run, as JSON"},
       {"quiet", kFlag, false, "print the verdict only"},
+      {"all", kFlag, false, "list each task in the table, also where many are alike"},
       {.name = "logs",
        .value = "TASK",
        .meaning = "print what the tasks print instead of the table, each line behind its task's "
@@ -257,6 +258,7 @@ absl::StatusOr<SubmitOptions> ParseSubmitOptions(const std::vector<std::string>&
   options.dry_run = line.Has("dry-run");
   options.json = line.Has("json");
   options.quiet = line.Has("quiet");
+  options.all = line.Has("all");
   if (line.Has("logs")) options.logs = line.Value("logs");
   TONY_RETURN_IF_ERROR(CheckLogs(options));
   options.debug = line.Has("debug");

@@ -21,6 +21,7 @@ struct SubmitOptions {
   bool dry_run = false;               ///< show what would run
   bool json = false;
   bool quiet = false;  ///< only the verdict
+  bool all = false;    ///< the table lists each task, also where many are alike
   bool debug = false;  ///< tony.application.log-level=debug, also for tony-submit itself
   bool version = false;
   bool help = false;

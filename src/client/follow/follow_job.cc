@@ -125,7 +125,11 @@ absl::StatusOr<core::Verdict> FollowJob(const SubmitOptions& options,
   EventLoop loop;
   SystemClock clock;
   const ProgressStyle style = StyleOf(options, environment);
-  const ScreenSource screen = [&environment] { return DescribeScreen(STDOUT_FILENO, environment); };
+  const ScreenSource screen = [&environment, &options] {
+    Screen now = DescribeScreen(STDOUT_FILENO, environment);
+    now.all = options.all;
+    return now;
+  };
   const std::unique_ptr<ProgressPrinter> printer =
       MakeProgressPrinter(style, WriteBytes, screen, clock, WriteNotice);
   ShownOutput output;

@@ -38,7 +38,8 @@ void TablePrinter::OnEvent(const core::JobEvent& event) {
 void TablePrinter::Refresh() {
   if (over_ || job_.view.last_sequence == 0) return;
   const Screen screen = screen_();
-  std::string table = SafeLines(RenderJobTable(job_, clock_.UnixMillis(), screen), PaintOf(screen));
+  std::string table = SafeLines(
+      RenderJobTable(job_, clock_.UnixMillis(), screen, lines_.Read(job_.view)), PaintOf(screen));
   if (table == drawn_ && lasting_.empty()) return;
   // One write, so that the terminal never shows a half drawn table.
   write_(absl::StrCat(Erase(drawn_), SafeLines(lasting_), table));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "client/show/progress_printer.h"
+#include "client/show/task_lines.h"
 #include "common/clock.h"
 #include "core/record/observed_job.h"
 
@@ -22,6 +23,7 @@ class TablePrinter : public ProgressPrinter {
   ScreenSource screen_;
   const Clock& clock_;
   core::ObservedJob job_;
+  TaskLines lines_;
   std::string lasting_;  // lines to print above the table at the next drawing
   std::string drawn_;    // the table on the screen
   bool over_ = false;    // the last table was drawn

@@ -39,6 +39,7 @@ absl::StatusOr<int> RunAttach(const CommandLine& line, const VerbContext& contex
   SubmitOptions style;
   style.json = line.Has("json");
   style.quiet = line.Has("quiet");
+  style.all = line.Has("all");
   const auto make_source = [&](EventLoop& loop, const Clock&) {
     return std::make_unique<AttachedSource>(loop, *named->catalog, job);
   };
@@ -64,7 +65,8 @@ Verb AttachVerb() {
       "default).\n"
       "Shows the table of tony-submit, or lines if the output is no terminal, and ends with the "
       "job.\nCtrl-C ends this program and not the job (exit status 6); tony kill ends a job.\n",
-      {{"quiet", "", false, "print the verdict only"}},
+      {{"quiet", "", false, "print the verdict only"},
+       {"all", "", false, "list each task in the table, also where many are alike"}},
       1,
       &RunAttach,
       kJobExitStatus};

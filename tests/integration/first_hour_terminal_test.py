@@ -204,5 +204,35 @@ class TableTest(TerminalCase):
         self.assertEqual(terminal.wait(), 0)
 
 
+class NameTest(TerminalCase):
+    """The names of jobs that are given none."""
+
+    def test_the_script_and_the_folder(self):
+        self.run_to_end(self.job("true # train.py"))
+        self.run_to_end(self.job("sleep 0"))
+        folder = self.site.folder / "digits"
+        folder.mkdir()
+        for name in ("job.xml", "resnet.xml"):
+            self.write_job(
+                ("tony.worker.instances", 1), ("tony.worker.memory", "64m"),
+                ("tony.worker.command", "true"), name=f"digits/{name}",
+            )
+            self.run_to_end(self.site.command("tony-submit", folder / name))
+        self.assertEqual(
+            [job["name"] for job in self.site.verb("list")],
+            ["resnet", "digits", "sleep", "train.py"],
+        )
+        self.assertIn("resnet (local-", self.site.run("tony", "status").stdout)
+        # A rerun reads the configuration from the past job's folder.
+        self.assertEqual(self.site.run("tony", "rerun", "--quiet").returncode, 0)
+        self.assertEqual(self.site.verb("list")[0]["name"], "resnet")
+
+    def test_the_dry_run_says_where_the_name_comes_from(self):
+        shown = self.site.run("tony-submit", "--dry-run", "--executes", "python3 train.py",
+                              "--conf", "tony.worker.instances=1").stdout
+        self.assertTrue(shown.startswith("Job train.py (tensorflow), not started: dry run\n"), shown)
+        self.assertIn("  tony.application.name = train.py  (the command)\n", shown)
+
+
 if __name__ == "__main__":
     integration_case.main()

@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
 """What a user sees of a job in the terminal where it was submitted: its output, and the table."""
 
+import contextlib
+import os
 import pathlib
 import re
+import signal
 import subprocess
 
 import integration_case
 from integration_case import SMALL, JobTest
 
+import machine
 from terminal import Terminal
 
 
@@ -160,7 +164,7 @@ class TableTest(TerminalCase):
 
     def test_the_last_line_of_each_task(self):
         terminal, line = self.run_talking()
-        text = terminal.wait_for("worker:1, ")
+        terminal.wait_for("worker:1, ")
         text = terminal.wait_for("worker:0, ")
         self.assertRegex(
             text,
@@ -202,6 +206,110 @@ class TableTest(TerminalCase):
         self.assertRegex(self.site.run("tony", "status").stdout, r"worker:0…23 +RUNNING +24 ")
         line.write(24)
         self.assertEqual(terminal.wait(), 0)
+
+
+class StopTest(TerminalCase):
+    """Ctrl-C at the table."""
+
+    STUBBORN = "trap '' TERM; echo on; while :; do sleep 0.1; done"
+
+    def assert_whole(self, screen):
+        """Each part of the table stands once on the screen, and nothing of an earlier table."""
+        text = screen.text()
+        self.assertEqual(len(re.findall(r"^named \(local-", text, re.MULTILINE)), 1, text)
+        self.assertEqual(text.count("TASK "), 1, text)
+        self.assertLessEqual(text.count("Logs: "), 1, text)
+
+    def stubborn(self, grace, **size):
+        """The terminal of a job whose program does not end by itself."""
+        terminal = self.open(
+            self.job(self.STUBBORN, "--conf", f"tony.task.kill-grace-ms={grace}",
+                     "--conf", "tony.application.name=named"), **size)
+        terminal.wait_for("ago: on")
+        return terminal
+
+    def test_the_table_stays_whole_and_says_who_is_waited_for(self):
+        terminal = self.stubborn(2500)
+        terminal.type("\x03")
+        terminal.wait_for(
+            "\nStopping (worker:0 has 2 s left); Ctrl-C again: leave the terminal, the job ends by "
+        )
+        self.assert_whole(terminal.screen)
+        self.assertEqual(terminal.wait(), 4)
+        self.assert_whole(terminal.screen)
+        self.assertNotIn("Stopping (", terminal.screen.text())
+        self.assertNotIn("^C", terminal.screen.text())
+        self.assertRegex(terminal.screen.text(), r"\nKILLED \(KILLED_BY_USER\): Stopped by the user")
+
+    def test_the_second_one_leaves(self):
+        terminal = self.stubborn(60000)
+        terminal.type("\x03")
+        terminal.wait_for("Stopping (worker:0 has ")
+        terminal.type("\x03")
+        self.assertEqual(terminal.wait(), 4)
+        self.assert_whole(terminal.screen)
+        self.assertTrue(terminal.screen.text().endswith(
+            "tony-submit: leaving; the job is being stopped without anybody watching\n"),
+            terminal.screen.text())
+        # The test waits for no grace of a minute.
+        self.kill_what_is_left(self.site.job_folder().name)
+
+    def kill_what_is_left(self, job_id):
+        """Ends the job's processes."""
+        processes = machine.Processes(self, machine.processes_with(job_id))
+        for pid in machine.processes_with(job_id):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        processes.wait_until_gone(30)
+
+    def test_a_window_that_changes_its_size(self):
+        terminal = self.stubborn(0, columns=100, rows=30)
+        for columns, rows in ((100, 12), (60, 24), (30, 8), (120, 30)):
+            terminal.resize(columns, rows)
+            before = len(terminal.shown)
+            terminal.wait_for(lambda _, start=before: terminal.shown.count("named (", start) > 1)
+            last = terminal.shown[terminal.shown.rindex("\r\x1b[J") :]
+            lines = re.sub(r"\x1b\[[?\d]*[A-Za-z]", "", last).splitlines()
+            self.assertLess(len(lines), rows, last)
+            self.assertLessEqual(max(map(len, lines)), columns, last)
+        terminal.type("\x03")
+        self.assertEqual(terminal.wait(), 4)
+
+    def test_a_table_at_the_end_of_a_full_screen(self):
+        # What was there before has scrolled; it stays as it is.
+        command = ["sh", "-c", 'seq 50; exec "$@"', "sh", *self.job(
+            self.STUBBORN, "--conf", "tony.task.kill-grace-ms=300",
+            "--conf", "tony.application.name=named")]
+        terminal = self.open(command)
+        terminal.wait_for("ago: on")
+        terminal.type("\x03")
+        self.assertEqual(terminal.wait(), 4)
+        self.assert_whole(terminal.screen)
+        self.assertTrue(terminal.screen.text().startswith(
+            "".join(f"{number}\n" for number in range(1, 51)) + "named (local-"
+        ), terminal.screen.text())
+
+    def test_control_z_leaves_the_table_and_goes_on_below_it(self):
+        terminal = self.stubborn(300)
+        # A shell that controls jobs would stop and continue it; there is none here.
+        terminal.process.send_signal(signal.SIGTSTP)
+        terminal.wait_for(lambda text: text.count("named (local-") == 2)
+        terminal.type("\x03")
+        self.assertEqual(terminal.wait(), 4)
+
+    def test_a_master_that_is_lost_is_told_above_the_table(self):
+        terminal = self.stubborn(300)
+        (master,) = [
+            pid for pid in machine.processes_with(self.site.job_folder().name)
+            if machine.name_of(pid) == "tony-am"
+        ]
+        os.kill(master, signal.SIGKILL)
+        terminal.wait_for(
+            lambda text: re.search(r"was killed by signal 9[^\n]*; starting another(.*\n)+named ", text)
+        )
+        terminal.type("\x03")
+        self.assertEqual(terminal.wait(), 4)
+        self.assert_whole(terminal.screen)
 
 
 class NameTest(TerminalCase):

@@ -140,6 +140,7 @@ absl::StatusOr<core::Verdict> FollowJob(const SubmitOptions& options,
       {.answer_deadline = configuration.GetDuration("tony.client.am-start-timeout-ms"),
        .stop_deadline = configuration.GetDuration("tony.client.stop-timeout-ms"),
        .read_deadline = configuration.GetDuration("tony.client.am-exit-timeout-ms"),
+       .kill_grace = configuration.GetDuration("tony.task.kill-grace-ms"),
        .owner = job.owner,
        .on_hangup = OnHangup(configuration, job.hangup_log)},
       *source, *printer);

@@ -9,7 +9,6 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
-#include "client/cli/terminal.h"
 #include "common/status_macros.h"
 
 namespace tony::client {
@@ -32,8 +31,10 @@ Submission::~Submission() = default;
 absl::StatusOr<core::Verdict> Submission::FollowToEnd() {
   auto signals =
       loop_.WatchSignals({SIGINT, SIGTERM, SIGHUP}, [this](int number) { OnSignal(number); });
+  auto suspensions = loop_.WatchSignals({SIGTSTP}, [this](int) { OnSuspend(); });
   source_.Start({[this](std::unique_ptr<rpc::JobClient> client) { OnFound(std::move(client)); },
-                 [this](const auto& verdict, const absl::Status& why) { OnOver(verdict, why); }});
+                 [this](const auto& verdict, const absl::Status& why) { OnOver(verdict, why); },
+                 [this](const std::string& sentence) { printer_.Notice(sentence); }});
   Redraw();
   loop_.Run();
   redraw_.reset();
@@ -46,15 +47,15 @@ absl::StatusOr<core::Verdict> Submission::FollowToEnd() {
 void Submission::OnFound(std::unique_ptr<rpc::JobClient> client) {
   client_ = std::move(client);
   answer_deadline_ = loop_.After(options_.answer_deadline, [this] { source_.OnNoAnswer(); });
-  // ~JobClient() waits for the stream, whose callbacks may therefore still come while this object
-  // is being destroyed. So they only post to the loop, which runs nothing after FollowToEnd().
+  // The stream may end after this object: its callbacks touch only the loop, which outlives the
+  // client and does not run after FollowToEnd().
   rpc::JobClient::FollowCallbacks callbacks;
   callbacks.on_event = [this, &loop = loop_](core::JobEvent event) {
     loop.Post([this, event = std::move(event)] { OnEvent(event); });
   };
   callbacks.on_closed = [this, &loop = loop_, number = ++streams_](absl::Status status) {
     loop.Post([this, number, status] {
-      if (number == streams_) OnStreamClosed(status);  // the end of an earlier stream is ignored
+      if (number == streams_) OnStreamClosed(status);  // not of an earlier stream
     });
   };
   callbacks.on_open = [this, &loop = loop_] { loop.Post([this] { OnOpen(); }); };
@@ -92,8 +93,7 @@ void Submission::OnStreamClosed(const absl::Status& status) {
   stream_status_ = status;
   answer_deadline_.reset();
   client_.reset();
-  // The client is gone, and with it the answer to a stop that it has sent; so the stop is sent
-  // again later.
+  // A stop that was sent on this stream gets no answer any more, so it is sent again later.
   if (std::exchange(stopping_, false)) OnStopSent(status);
   source_.OnStreamClosed(status);
 }
@@ -114,14 +114,14 @@ void Submission::GiveUp(const absl::Status& why) {
 void Submission::ReadRest() {
   const absl::Status read =
       source_.ReadEvents([this](int, const absl::StatusOr<core::JobEvent>& event) {
-        // An ApplicationMaster whose disk is full sends events that it cannot record. If it is
-        // lost, its successor counts on from the last recorded event and gives the same numbers to
-        // other events. So the verdict counts whatever its number is.
+        // With a full disk between two ApplicationMasters, the second one's sequence numbers may be
+        // lower than those of events that the first one could only send, not record. So the verdict
+        // counts whatever its number is.
         const bool news = event.ok() && (event->sequence > last_sequence_ ||
                                          std::holds_alternative<core::JobEnded>(event->body));
         if (!news) return true;
         core::JobEvent told = *event;
-        // The printers skip sequence numbers that they have seen, so the verdict gets a new one.
+        // The printers drop numbers that they have seen, and would drop the verdict with them.
         if (told.sequence <= last_sequence_) told.sequence = last_sequence_ + 1;
         OnEvent(told);
         return true;
@@ -129,7 +129,7 @@ void Submission::ReadRest() {
   if (verdict_) return loop_.Stop();
   if (read.ok()) return EndWithoutEvents();
   if (read_deadline_ == nullptr) {
-    PrintNotice(
+    printer_.Notice(
         absl::StrCat("the job is over, but what it has recorded cannot be read now; trying again "
                      "for ",
                      options_.read_deadline / std::chrono::seconds(1),
@@ -143,7 +143,7 @@ void Submission::EndWithoutEvents() {
   read_deadline_.reset();
   next_read_.reset();
   if (backends_verdict_) {
-    // The printer gets the backend's verdict as an event, as if the job had sent it.
+    // The printer gets the backend's verdict as an event, as if the job had told it.
     core::JobEvent event;
     event.sequence = last_sequence_ + 1;
     event.unix_millis = clock_.UnixMillis();
@@ -159,20 +159,34 @@ void Submission::OnSignal(int number) {
   // The job is over and only its record is being read: the client ends with what it knows.
   if (over_) return EndWithoutEvents();
   if (!options_.owner) return Leave();
-  // The first Ctrl-C stops the job. The second asks again if the job is not stopping yet. The third
-  // leaves without waiting for the job's end, as does any after the verdict.
-  if (++interrupts_ > 2 || verdict_) return Leave();
-  if (interrupts_ == 1) PrintNotice("stopping the job; twice more to leave at once");
+  // The first Ctrl-C stops the job. The second leaves without waiting for the end, as does any
+  // after the verdict. While nobody could be told of the stop, leaving takes a third one.
+  if (verdict_ || interrupts_ > 1 || (interrupts_ == 1 && being_stopped_)) return Leave();
+  if (++interrupts_ == 1) {
+    printer_.OnStop(options_.kill_grace);
+  } else {
+    printer_.Notice("nobody could be told to stop the job yet; Ctrl-C again: leave");
+  }
   if (being_stopped_) return;
   stop_reason_ = absl::StrCat("Stopped by the user who submitted it (", name, ")");
   SendStop();
 }
 
 void Submission::OnHangup() {
-  // A shell and the kernel may both send SIGHUP, so only the first one is handled. This process has
-  // to stay: on the local backend it holds the lock on the job's am_guard(), and it starts another
-  // ApplicationMaster when one is lost. The keeper of a detached job does both in its place.
+  // A shell and the kernel may both send the signal. The process stays: it holds the job's guard
+  // and starts another ApplicationMaster when one is lost, as the keeper of a detached job does.
   if (!std::exchange(hung_up_, true)) options_.on_hangup();
+}
+
+void Submission::OnSuspend() {
+  printer_.Suspend();
+  // The default action stops the process, if there is a shell that could continue it.
+  struct sigaction handler {};
+  struct sigaction standard {};
+  standard.sa_handler = SIG_DFL;
+  sigaction(SIGTSTP, &standard, &handler);
+  (void)raise(SIGTSTP);
+  sigaction(SIGTSTP, &handler, nullptr);
 }
 
 void Submission::Leave() {
@@ -214,8 +228,8 @@ void Submission::OnStopSent(const absl::Status& status) {
   if (stop_reason_.empty()) return;
   if (status.ok() || verdict_) return stop_reason_.clear();
   if (!std::exchange(unheard_, true)) {
-    PrintNotice(absl::StrCat("cannot tell the job to stop yet; trying again and again: ",
-                             std::string(status.message())));
+    printer_.Notice(absl::StrCat("cannot say that the job is to stop yet; trying again and again: ",
+                                 std::string(status.message())));
   }
   next_stop_ = loop_.After(kStopPause, [this] { SendStop(); });
 }

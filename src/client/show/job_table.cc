@@ -24,10 +24,11 @@ constexpr char kGreen[] = "\x1b[32m";
 constexpr char kYellow[] = "\x1b[33m";
 constexpr char kCyan[] = "\x1b[36m";
 constexpr char kPlain[] = "\x1b[0m";
-constexpr size_t kMaxMissing = 8;  // names in a sentence
-constexpr size_t kMaxFailed = 3;   // failures shown below counts
-constexpr size_t kMaxListed = 16;  // tasks with a row each
-constexpr int kNarrow = 40;        // columns, below which a line matters more than its age
+constexpr size_t kMaxMissing = 8;   // names in a sentence
+constexpr size_t kMaxFailed = 3;    // failures shown below counts
+constexpr size_t kMaxStopping = 3;  // tasks named in the line about a stop
+constexpr size_t kMaxListed = 16;   // tasks with a row each
+constexpr int kNarrow = 40;         // columns, below which a line matters more than its age
 
 const char* ColorOf(TaskState state) {
   switch (state) {
@@ -202,6 +203,27 @@ std::string RenderWaiting(const JobView& view, int64_t now_millis) {
   }
   if (!waiting.unblock.empty()) absl::StrAppend(&text, "; ", waiting.unblock);
   return SafeText(text);
+}
+
+std::string RenderStopping(const JobView& view, int64_t now_millis, int64_t grace_millis) {
+  // Until the ApplicationMaster has noted it, the programs run and know nothing.
+  if (view.state != core::JobState::kStopping) return "Stopping";
+  std::vector<std::string> living;
+  for (const JobView::Task& task : view.tasks) {
+    if (core::IsOver(task.last.state) || task.last.state == TaskState::kNew) continue;
+    living.push_back(task.last.task.ToString());
+  }
+  if (living.empty()) return "Stopping (the executors end)";
+  const size_t tasks = living.size();
+  if (tasks > kMaxStopping) {
+    living.resize(kMaxStopping);
+    living.back() = absl::StrCat(living.back(), " and ", tasks - kMaxStopping, " more");
+  }
+  const int64_t left = grace_millis - std::max<int64_t>(0, now_millis - view.state_since_millis);
+  const std::string how_long =
+      left > 0 ? absl::StrCat(tasks == 1 ? "has " : "have ", (left + 999) / 1000, " s left")
+               : absl::StrCat(tasks == 1 ? "is" : "are", " being killed");
+  return SafeText(absl::StrCat("Stopping (", absl::StrJoin(living, ", "), " ", how_long, ")"));
 }
 
 std::string RenderJobTable(const core::ObservedJob& job, int64_t now_millis, const Screen& screen,

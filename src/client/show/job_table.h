@@ -17,6 +17,10 @@ namespace tony::client {
 std::string RenderJobTable(const core::ObservedJob& job, int64_t now_millis, const Screen& screen,
                            const std::vector<TaskLine>& lines = {});
 
+/// "Stopping (worker:0 has 3 s left)": whom a job waits for that the user wants to end, and how
+/// long at most. `grace_millis`: time between SIGTERM and SIGKILL for its programs.
+std::string RenderStopping(const core::JobView& view, int64_t now_millis, int64_t grace_millis);
+
 /// Renders the job's end: outcome, reason, sentence, the guilty task's last lines and where the
 /// logs are. An empty string without a verdict.
 std::string RenderVerdict(const core::JobView& view, const Screen& screen);

@@ -49,7 +49,7 @@ absl::Status LogStream::Follow() {
     const bool waiting = !noted_.empty();
     TONY_RETURN_IF_ERROR(
         NoteChanges(*watch, waiting ? kOrderingPatience : std::chrono::milliseconds(-1)));
-    if (Stopped()) return absl::CancelledError("following the logs was stopped");
+    if (EndsNow()) break;
   }
   // A log that no event has told of may have come as the last thing.
   for (const LogFile& log : FindLogs(folder_, options_.selection)) Touch(log.path);
@@ -58,8 +58,8 @@ absl::Status LogStream::Follow() {
   return absl::OkStatus();
 }
 
-bool LogStream::Stopped() const {
-  return options_.stop_fd >= 0 && os::WaitReadable(options_.stop_fd, Duration::zero());
+bool LogStream::EndsNow() const {
+  return options_.end_fd >= 0 && os::WaitReadable(options_.end_fd, Duration::zero());
 }
 
 void LogStream::MergeInTime(int64_t horizon, bool to_end) {
@@ -87,8 +87,7 @@ void LogStream::LeaveOut() {
 }
 
 absl::Status LogStream::NoteChanges(JobWatch& watch, std::chrono::milliseconds timeout) {
-  TONY_ASSIGN_OR_RETURN(const std::vector<std::string> paths,
-                        watch.Wait(timeout, options_.stop_fd));
+  TONY_ASSIGN_OR_RETURN(const std::vector<std::string> paths, watch.Wait(timeout, options_.end_fd));
   for (const std::string& path : paths) {
     if (path == folder_.root()) TONY_RETURN_IF_ERROR(Visit(watch, folder_.logs()));
     if (absl::StartsWith(path, folder_.logs())) TONY_RETURN_IF_ERROR(Visit(watch, path));

@@ -39,8 +39,8 @@ struct LogStreamOptions {
   std::function<void(const LogFile& log, const logs::LogReader::LeftOut& left_out)> on_left_out;
   /// Called when all lines that may be printed now were given out.
   std::function<void()> on_pause;
-  /// Following ends when this descriptor is readable; -1: only with the job.
-  int stop_fd = -1;
+  /// When this descriptor is readable, following ends as if the job were over; -1: none.
+  int end_fd = -1;
 };
 
 /// Reads the logs of one job and merges their lines by time; lines of one time keep the order of
@@ -59,7 +59,7 @@ class LogStream {
 
   /// Prints what exists now, then each new line, including those of new attempts and segments,
   /// until the job is over. A new line waits kOrderingPatience for older lines of other logs.
-  /// Cancelled – it was stopped before. The codes of FolderWatcher.
+  /// The codes of FolderWatcher.
   absl::Status Follow();
 
   static constexpr std::chrono::milliseconds kOrderingPatience{50};
@@ -94,7 +94,8 @@ class LogStream {
   void MergeInTime(int64_t horizon, bool to_end);
   /// Leaves out lines of the noted logs if they are too far behind.
   void LeaveOut();
-  bool Stopped() const;
+  /// Whether following ends before the job does.
+  bool EndsNow() const;
   /// Reads the next line that is to be printed; false when there is none.
   bool ReadHead(Open& open, bool to_end);
 

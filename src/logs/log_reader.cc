@@ -138,7 +138,11 @@ LogReader::LeftOut LogReader::LeaveOutAllBut(int64_t keep) {
   const int64_t surplus = Unread() - keep;
   LeftOut left_out;
   while (left_out.bytes < surplus) {
-    const size_t newline = pending_.rfind('\n');
+    // The first line's end behind the surplus, or the last one there is.
+    const auto more = static_cast<size_t>(surplus - left_out.bytes);
+    size_t newline = more < pending_.size() - begin_ ? pending_.find('\n', begin_ + more - 1)
+                                                     : std::string::npos;
+    if (newline == std::string::npos) newline = pending_.rfind('\n');
     size_t end = newline == std::string::npos ? begin_ : std::max(begin_, newline + 1);
     left_out.lines += std::count(pending_.begin() + static_cast<ptrdiff_t>(begin_),
                                  pending_.begin() + static_cast<ptrdiff_t>(end), '\n');

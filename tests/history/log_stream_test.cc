@@ -302,10 +302,9 @@ TEST(JobWatch, WaitsForAnApplicationMasterThatStartsLater) {
 TEST(LogStream, LeavesOutWhatIsTooFarBehind) {
   const LoggingJob job;
   const client::HeldLock lock(job.folder);
-  for (int count = 0; count < 20'000; ++count) {
-    logs::AppendLog(Attempt(job.folder, {"worker", 10}, 1, "stdout"),
-                    absl::StrCat("line ", count, "\n"));
-  }
+  std::string text;
+  for (int count = 0; count < 20'000; ++count) absl::StrAppend(&text, "line ", count, "\n");
+  logs::AppendLog(Attempt(job.folder, {"worker", 10}, 1, "stdout"), text);
   Collector collector;
   LogStreamOptions options{{"worker", true, true, false}};
   options.most_unread = 100'000;
@@ -316,16 +315,17 @@ TEST(LogStream, LeavesOutWhatIsTooFarBehind) {
   };
   int pauses = 0;
   options.on_pause = [&] { ++pauses; };
-  const os::UniqueFd stop(eventfd(1, EFD_CLOEXEC));  // stopped after the first look
-  options.stop_fd = stop.get();
+  const os::UniqueFd end(eventfd(1, EFD_CLOEXEC));  // although the job lives
+  options.end_fd = end.get();
   SystemClock clock;
-  EXPECT_TRUE(absl::IsCancelled(LogStream(job.folder, options, clock, collector.Use()).Follow()));
+  EXPECT_EQ(LogStream(job.folder, options, clock, collector.Use()).Follow(), absl::OkStatus());
   const std::vector<std::string> lines = collector.lines();
   EXPECT_GT(left_out, 10'000);
   // Three lines of other streams, and the first one of this.
   EXPECT_EQ(static_cast<int64_t>(lines.size()) + left_out, 20'000 + 1 + 3);
+  EXPECT_EQ(lines[2], "worker:9/1/stderr: w9 err");
   EXPECT_EQ(lines.back(), "worker:10/1/stdout: line 19999");
-  EXPECT_EQ(pauses, 1);
+  EXPECT_EQ(pauses, 2);
 }
 
 }  // namespace

@@ -26,6 +26,10 @@ namespace {
 /// How long a reader of the tasks' output may take nothing, after the job's end: a user may read a
 /// pager's page, or have halted the terminal.
 constexpr std::chrono::minutes kOutputPatience{10};
+/// How long the record of a job's end, and the last logs of other hosts, may take without a sign of
+/// life; and of a job without a verdict, which may have no such record.
+constexpr std::chrono::seconds kRecordPatience{10};
+constexpr std::chrono::seconds kLostPatience{1};
 
 ProgressStyle StyleOf(const SubmitOptions& options, const Environment& environment) {
   if (options.json) return ProgressStyle::kJson;
@@ -58,11 +62,12 @@ class ShownOutput {
   }
 
   /// Waits until everything is printed, or nothing moves for kOutputPatience, or the user presses
-  /// Ctrl-C. The loop is not the job's: that one must not run after the job's end.
-  void Await() {
+  /// Ctrl-C. `concluded`: the job has its verdict. The loop is not the job's: that one must not run
+  /// after the job's end.
+  void Await(bool concluded) {
     if (output_ == nullptr) return;
     const auto signals = loop_.WatchSignals({SIGINT, SIGTERM}, [this](int) { loop_.Stop(); });
-    WatchProgress();
+    WatchProgress(concluded ? kRecordPatience : kLostPatience, Duration::zero());
     loop_.Run();
     late_.reset();
   }
@@ -70,12 +75,15 @@ class ShownOutput {
   void Stop() { output_.reset(); }
 
  private:
-  void WatchProgress() {
-    late_ = loop_.After(kOutputPatience, [this, before = output_->printed()] {
-      if (output_->printed() != before) return WatchProgress();
-      PrintNotice(absl::StrCat("tony: nobody has taken the output for ",
-                               kOutputPatience / std::chrono::seconds(1),
-                               " s; the rest of it is left out"));
+  /// `idle`: how long nothing has moved.
+  void WatchProgress(Duration pause, Duration idle) {
+    late_ = loop_.After(pause, [this, pause, idle, before = output_->printed()] {
+      if (output_->printed() != before) return WatchProgress(pause, Duration::zero());
+      // The end of a job that nobody could record is not in the folder that the output follows.
+      output_->Finish();
+      if (idle + pause < kOutputPatience) return WatchProgress(kRecordPatience, idle + pause);
+      PrintNotice(absl::StrCat("tony: nobody has taken the output for ", kOutputPatience.count(),
+                               " minutes; the rest of it is left out"));
       loop_.Stop();
     });
   }
@@ -119,6 +127,10 @@ absl::StatusOr<core::Verdict> FollowJob(const SubmitOptions& options,
                                         const Environment& environment,
                                         const jobfile::Configuration& configuration,
                                         const FollowedJob& job) {
+  // A user who leaves may press Ctrl-C again while this function tidies up. Signals are heard by
+  // whoever runs a loop; this loop never runs, so that they end nothing in between.
+  EventLoop deaf;
+  const auto unheard = deaf.WatchSignals({SIGINT, SIGTERM}, [](int) {});
   // gRPC delivers the ApplicationMaster's answers on these threads, so they are started before
   // anything else.
   TONY_ASSIGN_OR_RETURN(const std::unique_ptr<rpc::GrpcThreads> threads, rpc::GrpcThreads::Start());
@@ -148,7 +160,7 @@ absl::StatusOr<core::Verdict> FollowJob(const SubmitOptions& options,
       threads->Watch(loop, [&submission](const absl::Status& why) { submission.GiveUp(why); });
   const absl::StatusOr<core::Verdict> verdict = submission.FollowToEnd();
   // A user who has left does not wait for the rest.
-  if (!absl::IsCancelled(verdict.status())) output.Await();
+  if (!absl::IsCancelled(verdict.status())) output.Await(verdict.ok());
   output.Stop();
   printer->Close();
   return verdict;

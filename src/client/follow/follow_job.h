@@ -22,7 +22,7 @@ namespace tony::client {
 struct FollowedJob {
   std::string id;
   MakeSource make_source;
-  JobOutput::OpenCatalog open_catalog;  ///< for SubmitOptions::logs; may be null without
+  JobOutput::OpenCatalog open_catalog = nullptr;  ///< for SubmitOptions::logs; null without
   /// See Submission::Options. The owner of a job goes on after a hang-up of its terminal if
   /// tony.client.on-hangup says so, with its messages in `hangup_log` (empty: nowhere).
   bool owner = true;

@@ -41,16 +41,21 @@ std::string LastOverwrite(const std::string& text) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<JobOutput>> JobOutput::Start(int fd, Options options) {
+  os::UniqueFd end(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   os::UniqueFd stop(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!stop.valid()) return os::ErrnoError(errno, "cannot follow the tasks' output");
-  std::unique_ptr<JobOutput> output(new JobOutput(fd, std::move(stop), std::move(options)));
+  if (!end.valid() || !stop.valid()) {
+    return os::ErrnoError(errno, "cannot follow the tasks' output");
+  }
+  std::unique_ptr<JobOutput> output(
+      new JobOutput(fd, std::move(end), std::move(stop), std::move(options)));
   output->thread_ = std::thread([output = output.get()] { output->Run(); });
   return output;
 }
 
-JobOutput::JobOutput(int fd, os::UniqueFd stop, Options options)
+JobOutput::JobOutput(int fd, os::UniqueFd end, os::UniqueFd stop, Options options)
     : options_(std::move(options)),
       prefix_(NeedsPrefix(options_.selection)),
+      end_(std::move(end)),
       stop_(std::move(stop)),
       writer_(fd, stop_.get()) {}
 
@@ -59,7 +64,12 @@ JobOutput::~JobOutput() {
   thread_.join();
 }
 
-void JobOutput::Stop() const { (void)eventfd_write(stop_.get(), 1); }
+void JobOutput::Finish() const { (void)eventfd_write(end_.get(), 1); }
+
+void JobOutput::Stop() const {
+  (void)eventfd_write(stop_.get(), 1);
+  Finish();
+}
 
 void JobOutput::Run() {
   const absl::Status printed = Print();
@@ -92,7 +102,7 @@ absl::Status JobOutput::Print() {
     OnLeftOut(log, left_out);
   };
   following.on_pause = [this] { Flush(); };
-  following.stop_fd = stop_.get();
+  following.end_fd = end_.get();
   history::LogStream stream(
       logs.folder, std::move(following), clock,
       [this](const history::LogFile& log, const logs::LogLine& line) { OnLine(log, line); });

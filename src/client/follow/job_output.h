@@ -53,16 +53,17 @@ class JobOutput {
   JobOutput(const JobOutput&) = delete;
   JobOutput& operator=(const JobOutput&) = delete;
 
+  /// Nothing more will come, although no event says so: prints what there is, and ends.
+  void Finish() const;
   /// Prints nothing more.
   void Stop() const;
   /// The number of bytes printed so far: whether anything moves.
   int64_t printed() const { return printed_; }
 
  private:
-  JobOutput(int fd, os::UniqueFd stop, Options options);
+  JobOutput(int fd, os::UniqueFd end, os::UniqueFd stop, Options options);
   void Run();
-  /// OK – all was printed. FailedPrecondition – the reader has gone away; Cancelled – stopped; the
-  /// codes of JobCatalog and LogStream::Follow().
+  /// OK – all was printed. The codes of StoppableWriter, JobCatalog and LogStream::Follow().
   absl::Status Print();
   void OnLine(const history::LogFile& log, const logs::LogLine& line);
   void OnLeftOut(const history::LogFile& log, const logs::LogReader::LeftOut& left_out);
@@ -71,7 +72,8 @@ class JobOutput {
 
   const Options options_;
   const bool prefix_;
-  const os::UniqueFd stop_;  ///< an eventfd, readable once this is stopped
+  const os::UniqueFd end_;   ///< an eventfd, readable once nothing more is to be followed
+  const os::UniqueFd stop_;  ///< an eventfd, readable once nothing more is to be printed
   os::StoppableWriter writer_;
   std::string buffer_;    ///< lines to be written next
   absl::Status written_;  ///< the first error of the writer

@@ -47,15 +47,15 @@ absl::StatusOr<core::Verdict> Submission::FollowToEnd() {
 void Submission::OnFound(std::unique_ptr<rpc::JobClient> client) {
   client_ = std::move(client);
   answer_deadline_ = loop_.After(options_.answer_deadline, [this] { source_.OnNoAnswer(); });
-  // The stream may end after this object: its callbacks touch only the loop, which outlives the
-  // client and does not run after FollowToEnd().
+  // ~JobClient() waits for the stream, whose callbacks may therefore still come while this object
+  // is being destroyed. So they only post to the loop, which runs nothing after FollowToEnd().
   rpc::JobClient::FollowCallbacks callbacks;
   callbacks.on_event = [this, &loop = loop_](core::JobEvent event) {
     loop.Post([this, event = std::move(event)] { OnEvent(event); });
   };
   callbacks.on_closed = [this, &loop = loop_, number = ++streams_](absl::Status status) {
     loop.Post([this, number, status] {
-      if (number == streams_) OnStreamClosed(status);  // not of an earlier stream
+      if (number == streams_) OnStreamClosed(status);  // the end of an earlier stream is ignored
     });
   };
   callbacks.on_open = [this, &loop = loop_] { loop.Post([this] { OnOpen(); }); };
@@ -93,7 +93,8 @@ void Submission::OnStreamClosed(const absl::Status& status) {
   stream_status_ = status;
   answer_deadline_.reset();
   client_.reset();
-  // A stop that was sent on this stream gets no answer any more, so it is sent again later.
+  // The client is gone, and with it the answer to a stop that it has sent; so the stop is sent
+  // again later.
   if (std::exchange(stopping_, false)) OnStopSent(status);
   source_.OnStreamClosed(status);
 }
@@ -114,14 +115,14 @@ void Submission::GiveUp(const absl::Status& why) {
 void Submission::ReadRest() {
   const absl::Status read =
       source_.ReadEvents([this](int, const absl::StatusOr<core::JobEvent>& event) {
-        // With a full disk between two ApplicationMasters, the second one's sequence numbers may be
-        // lower than those of events that the first one could only send, not record. So the verdict
-        // counts whatever its number is.
+        // An ApplicationMaster whose disk is full sends events that it cannot record. If it is
+        // lost, its successor counts on from the last recorded event and gives the same numbers to
+        // other events. So the verdict counts whatever its number is.
         const bool news = event.ok() && (event->sequence > last_sequence_ ||
                                          std::holds_alternative<core::JobEnded>(event->body));
         if (!news) return true;
         core::JobEvent told = *event;
-        // The printers drop numbers that they have seen, and would drop the verdict with them.
+        // The printers skip sequence numbers that they have seen, so the verdict gets a new one.
         if (told.sequence <= last_sequence_) told.sequence = last_sequence_ + 1;
         OnEvent(told);
         return true;
@@ -143,7 +144,7 @@ void Submission::EndWithoutEvents() {
   read_deadline_.reset();
   next_read_.reset();
   if (backends_verdict_) {
-    // The printer gets the backend's verdict as an event, as if the job had told it.
+    // The printer gets the backend's verdict as an event, as if the job had sent it.
     core::JobEvent event;
     event.sequence = last_sequence_ + 1;
     event.unix_millis = clock_.UnixMillis();
@@ -173,9 +174,12 @@ void Submission::OnSignal(int number) {
 }
 
 void Submission::OnHangup() {
-  // A shell and the kernel may both send the signal. The process stays: it holds the job's guard
-  // and starts another ApplicationMaster when one is lost, as the keeper of a detached job does.
-  if (!std::exchange(hung_up_, true)) options_.on_hangup();
+  // A shell and the kernel may both send SIGHUP, so only the first one is handled. This process has
+  // to stay: on the local backend it holds the lock on the job's am_guard(), and it starts another
+  // ApplicationMaster when one is lost. The keeper of a detached job does both in its place.
+  if (std::exchange(hung_up_, true)) return;
+  printer_.Close();  // what is told from now on goes where on_hangup() leads it
+  options_.on_hangup();
 }
 
 void Submission::OnSuspend() {
@@ -228,7 +232,7 @@ void Submission::OnStopSent(const absl::Status& status) {
   if (stop_reason_.empty()) return;
   if (status.ok() || verdict_) return stop_reason_.clear();
   if (!std::exchange(unheard_, true)) {
-    printer_.Notice(absl::StrCat("cannot say that the job is to stop yet; trying again and again: ",
+    printer_.Notice(absl::StrCat("cannot tell the job to stop yet; trying again and again: ",
                                  std::string(status.message())));
   }
   next_stop_ = loop_.After(kStopPause, [this] { SendStop(); });

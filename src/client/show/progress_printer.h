@@ -35,8 +35,8 @@ class ProgressPrinter {
   virtual void OnStop(Duration /*grace*/) { Notice(absl::StrCat("Stopping; ", kHowToLeave)); }
   /// The process is about to be stopped (Ctrl-Z), and others will print.
   virtual void Suspend() {}
-  /// Prints what comes last. To be called once, when no further event will come and others may
-  /// print again.
+  /// Prints what comes last. To be called when no further event will come, or nobody sees what is
+  /// shown; others may print again.
   virtual void Close() {}
 };
 

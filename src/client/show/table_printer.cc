@@ -37,7 +37,7 @@ std::string ClipLines(const std::string& text, ptrdiff_t most) {
 }  // namespace
 
 void TablePrinter::OnEvent(const core::JobEvent& event) {
-  if (event.sequence <= job_.view.last_sequence) return;
+  if (over_ || event.sequence <= job_.view.last_sequence) return;
   job_.Apply(event);
   if (const auto* change = std::get_if<core::TaskChanged>(&event.body)) {
     absl::StrAppend(&lasting_, DescribeFailure(*change));

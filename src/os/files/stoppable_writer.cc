@@ -21,15 +21,21 @@ namespace {
 /// at once.
 constexpr size_t kBlockingBytes = 4096;
 
-bool IsTerminalOrPipe(int fd) {
+/// Also for a terminal that was hung up, unlike isatty().
+bool IsTerminalDevice(int fd) {
   struct stat status {};
-  return fstat(fd, &status) == 0 && (S_ISFIFO(status.st_mode) || isatty(fd) == 1);
+  return fstat(fd, &status) == 0 && S_ISCHR(status.st_mode);
+}
+
+bool IsPipe(int fd) {
+  struct stat status {};
+  return fstat(fd, &status) == 0 && S_ISFIFO(status.st_mode);
 }
 
 }  // namespace
 
 StoppableWriter::StoppableWriter(int fd, int stop_fd) : fd_(fd), stop_fd_(stop_fd) {
-  if (!IsTerminalOrPipe(fd)) return;
+  if (!IsTerminalDevice(fd) && !IsPipe(fd)) return;
   // Fails for another user's terminal (after `su`), which then is written to in small pieces.
   own_.Reset(open(absl::StrCat("/proc/self/fd/", fd).c_str(),
                   O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
@@ -56,7 +62,8 @@ absl::Status StoppableWriter::Write(std::string_view bytes) {
     if (count >= 0 || errno == EINTR || errno == EAGAIN) continue;
     const int error = errno;
     if (error == EPIPE) return absl::FailedPreconditionError("the reader of the output is gone");
-    if (error == EIO && own_.valid()) return absl::CancelledError("the terminal was hung up");
+    if (error == EIO && IsTerminalDevice(fd_))
+      return absl::CancelledError("the terminal was hung up");
     return ErrnoError(error, "cannot write the output");
   }
   return absl::OkStatus();

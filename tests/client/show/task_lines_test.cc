@@ -1,6 +1,7 @@
 // The newest lines of tasks, out of logs that grow, are rotated, and hold what programs print.
 #include "client/show/task_lines.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>

@@ -103,6 +103,12 @@ absl::Status StoreValues(const OptionRow& row, const CommandLine& line) {
   return absl::OkStatus();
 }
 
+/// The value as the help shows it behind the name: " FILE", "[=TASK]", or nothing for a flag.
+std::string ValueText(const OptionRow& row) {
+  if (row.value.empty()) return "";
+  return row.optional ? absl::StrCat("[=", row.value, "]") : absl::StrCat(" ", row.value);
+}
+
 /// Breaks `text` into lines of at most `width` bytes at spaces.
 std::vector<std::string> Wrap(const std::string& text, int width) {
   std::vector<std::string> lines(1);
@@ -152,8 +158,8 @@ absl::StatusOr<CommandLine> SplitCommandLine(const OptionTable& table,
       TONY_RETURN_IF_ERROR(Add(*row, "", line));
       continue;
     }
-    if (option->value) {
-      TONY_RETURN_IF_ERROR(Add(*row, *option->value, line));
+    if (option->value || row->optional) {
+      TONY_RETURN_IF_ERROR(Add(*row, option->value.value_or(""), line));
       continue;
     }
     TONY_ASSIGN_OR_RETURN(const std::string value, NextValue(table, *row, arguments, position));
@@ -181,7 +187,7 @@ std::string RenderOptionTable(const OptionTable& table, int width) {
   for (const OptionRow& row : table) {
     std::string head =
         absl::StrCat("  ", row.letter.empty() ? "" : absl::StrCat("-", row.letter, ", "), "--",
-                     row.name, row.value.empty() ? "" : absl::StrCat(" ", row.value));
+                     row.name, ValueText(row));
     const std::string meaning = absl::StrCat(row.meaning, row.repeatable ? " (repeatable)" : "");
     for (const std::string& part : Wrap(meaning, std::max(width - kMeaningColumn, 30))) {
       if (head.size() + 2 > kMeaningColumn) {

@@ -31,6 +31,8 @@ struct OptionRow {
   std::string letter = "";      ///< a second name, e.g. "f" for -f
   bool required = false;        ///< ParseOptions() insists on a value that is not empty
   OptionStore store = nullptr;  ///< called by ParseOptions(); none: only CommandLine has the values
+  /// The value may be left out, and then is ""; it is given as `--name=value` only.
+  bool optional = false;
 };
 
 using OptionTable = std::vector<OptionRow>;

@@ -29,10 +29,11 @@ absl::StatusOr<std::unique_ptr<JobWatch>> JobWatch::Start(const storage::JobFold
   return watch;
 }
 
-absl::StatusOr<std::vector<std::string>> JobWatch::Wait(std::chrono::milliseconds timeout) {
+absl::StatusOr<std::vector<std::string>> JobWatch::Wait(std::chrono::milliseconds timeout,
+                                                        int stop_fd) {
   if (checks_left_ > 0)
     timeout = timeout.count() < 0 ? kCheckInterval : std::min(timeout, kCheckInterval);
-  TONY_ASSIGN_OR_RETURN(std::vector<std::string> paths, watcher_->Wait(timeout));
+  TONY_ASSIGN_OR_RETURN(std::vector<std::string> paths, watcher_->Wait(timeout, stop_fd));
   const auto changed = [&](const std::string& path) {
     return std::find(paths.begin(), paths.end(), path) != paths.end();
   };

@@ -26,8 +26,9 @@ class JobWatch {
 
   /// Waits for a change, for at most `timeout` (negative: without limit), and returns the changed
   /// paths in the job's folder and in the watched ones; may return none before the time is over.
-  /// The codes of FolderWatcher::Wait.
-  absl::StatusOr<std::vector<std::string>> Wait(std::chrono::milliseconds timeout);
+  /// The wait also ends when `stop_fd` is readable (-1: none). The codes of FolderWatcher::Wait.
+  absl::StatusOr<std::vector<std::string>> Wait(std::chrono::milliseconds timeout,
+                                                int stop_fd = -1);
 
   const core::JobView& view() const { return view_; }
   /// Whether the job has its verdict.

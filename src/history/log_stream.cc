@@ -7,11 +7,13 @@
 #include <filesystem>
 #include <queue>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "common/status_macros.h"
 #include "history/job_watch.h"
+#include "os/files/wait_readable.h"
 
 namespace tony::history {
 namespace {
@@ -43,17 +45,49 @@ absl::Status LogStream::Follow() {
     const int64_t now = clock_.UnixMillis();
     TONY_RETURN_IF_ERROR(NoteChanges(*watch, std::chrono::milliseconds(0)));
     if (watch->over()) break;
-    Merge(now - kOrderingPatience.count(), false);
+    MergeInTime(now - kOrderingPatience.count(), false);
     const bool waiting = !noted_.empty();
     TONY_RETURN_IF_ERROR(
         NoteChanges(*watch, waiting ? kOrderingPatience : std::chrono::milliseconds(-1)));
+    if (EndsNow()) break;
   }
-  PrintAll();
+  // A log that no event has told of may have come as the last thing.
+  for (const LogFile& log : FindLogs(folder_, options_.selection)) Touch(log.path);
+  for (auto& [path, open] : logs_) noted_.insert(&open);
+  MergeInTime(-1, true);
   return absl::OkStatus();
 }
 
+bool LogStream::EndsNow() const {
+  return options_.end_fd >= 0 && os::WaitReadable(options_.end_fd, Duration::zero());
+}
+
+void LogStream::MergeInTime(int64_t horizon, bool to_end) {
+  LeaveOut();
+  Merge(horizon, to_end);
+  if (options_.on_pause) options_.on_pause();
+}
+
+// The rest is a small part of `most_unread`, so that a fast program gives few long gaps, not many
+// short ones.
+void LogStream::LeaveOut() {
+  if (options_.most_unread < 0) return;
+  int64_t unread = 0;
+  for (const Open* open : noted_) unread += open->reader.Unread();
+  if (unread <= options_.most_unread) return;
+  constexpr int64_t kParts = 8;
+  const int64_t keep = options_.most_unread / kParts / static_cast<int64_t>(noted_.size());
+  for (Open* open : noted_) {
+    if (open->reader.Unread() <= keep) continue;
+    // The line that was read already stands before those that are left out.
+    if (open->head) use_(open->log, *std::exchange(open->head, std::nullopt));
+    const logs::LogReader::LeftOut left_out = open->reader.LeaveOutAllBut(keep);
+    if (left_out.lines > 0 && options_.on_left_out) options_.on_left_out(open->log, left_out);
+  }
+}
+
 absl::Status LogStream::NoteChanges(JobWatch& watch, std::chrono::milliseconds timeout) {
-  TONY_ASSIGN_OR_RETURN(const std::vector<std::string> paths, watch.Wait(timeout));
+  TONY_ASSIGN_OR_RETURN(const std::vector<std::string> paths, watch.Wait(timeout, options_.end_fd));
   for (const std::string& path : paths) {
     if (path == folder_.root()) TONY_RETURN_IF_ERROR(Visit(watch, folder_.logs()));
     if (absl::StartsWith(path, folder_.logs())) TONY_RETURN_IF_ERROR(Visit(watch, path));

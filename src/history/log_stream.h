@@ -29,6 +29,18 @@ struct LogStreamOptions {
   /// Of tony's own logs ("am" and "executor") only lines of this level and above, and what follows
   /// no form, such as the message of a crash. Programs' logs have no levels.
   std::optional<LogLevel> level;
+
+  // For Follow():
+
+  /// At most so many bytes are behind: when more of all logs is unread, because the output is
+  /// slower than the programs, lines are left out. -1: nothing is left out.
+  int64_t most_unread = -1;
+  /// Told of lines that are left out of `log`, in their place.
+  std::function<void(const LogFile& log, const logs::LogReader::LeftOut& left_out)> on_left_out;
+  /// Called when all lines that may be printed now were given out.
+  std::function<void()> on_pause;
+  /// When this descriptor is readable, following ends as if the job were over; -1: none.
+  int end_fd = -1;
 };
 
 /// Reads the logs of one job and merges their lines by time; lines of one time keep the order of
@@ -46,8 +58,8 @@ class LogStream {
   size_t PrintAll();
 
   /// Prints what exists now, then each new line, including those of new attempts and segments,
-  /// until the job is over. A new line waits kOrderingPatience for older lines of other logs. The
-  /// codes of FolderWatcher.
+  /// until the job is over. A new line waits kOrderingPatience for older lines of other logs.
+  /// The codes of FolderWatcher.
   absl::Status Follow();
 
   static constexpr std::chrono::milliseconds kOrderingPatience{50};
@@ -78,6 +90,12 @@ class LogStream {
   /// Prints the noted logs' lines up to the time `horizon` (Unix milliseconds; -1: all lines); with
   /// `to_end` also their incomplete last lines. Logs with younger lines stay noted.
   void Merge(int64_t horizon, bool to_end);
+  /// Merge(), after leaving out what is more than `most_unread`, and then the pause.
+  void MergeInTime(int64_t horizon, bool to_end);
+  /// Leaves out lines of the noted logs if they are too far behind.
+  void LeaveOut();
+  /// Whether following ends before the job does.
+  bool EndsNow() const;
   /// Reads the next line that is to be printed; false when there is none.
   bool ReadHead(Open& open, bool to_end);
 

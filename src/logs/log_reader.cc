@@ -125,6 +125,44 @@ void LogReader::SkipToTime(int64_t unix_millis) {
   }
 }
 
+int64_t LogReader::Unread() const {
+  int64_t unread = static_cast<int64_t>(pending_.size() - begin_) - offset_;
+  for (const int number : FindLogSegments(path_)) {
+    if (number >= number_) unread += SizeOf(OpenToRead(LogSegmentPath(path_, number)).get());
+  }
+  return std::max<int64_t>(0, unread);
+}
+
+// Counting needs every byte, but no times and no copies of lines, so it keeps up with any program.
+LogReader::LeftOut LogReader::LeaveOutAllBut(int64_t keep) {
+  const int64_t surplus = Unread() - keep;
+  LeftOut left_out;
+  while (left_out.bytes < surplus) {
+    // The first line's end behind the surplus, or the last one there is.
+    const auto more = static_cast<size_t>(surplus - left_out.bytes);
+    size_t newline = more < pending_.size() - begin_ ? pending_.find('\n', begin_ + more - 1)
+                                                     : std::string::npos;
+    if (newline == std::string::npos) newline = pending_.rfind('\n');
+    size_t end = newline == std::string::npos ? begin_ : std::max(begin_, newline + 1);
+    left_out.lines += std::count(pending_.begin() + static_cast<ptrdiff_t>(begin_),
+                                 pending_.begin() + static_cast<ptrdiff_t>(end), '\n');
+    // Next() would give out an overlong or a cut line as it is.
+    const bool piece = pending_.size() - end >= kMaxLineBytes || (cut_ && end < pending_.size());
+    if (piece) {
+      end = pending_.size();
+      ++left_out.lines;
+    }
+    if (end > begin_) {
+      left_out.bytes += static_cast<int64_t>(end - begin_);
+      GiveOut(end);
+      continue;
+    }
+    cut_ = false;
+    if (!Fill()) break;
+  }
+  return left_out;
+}
+
 // A line ends at '\n', at kMaxLineBytes, or where the log was cut: the rest of that line was
 // dropped or replaced, so no continuation will come.
 bool LogReader::Next(LogLine* line) {
@@ -161,6 +199,10 @@ void LogReader::Take(size_t end, size_t line_end, LogLine* line) {
   newest_ = std::max(newest_, line_time_);
   line->text.assign(pending_, begin_, line_end - begin_);
   line->unix_millis = newest_;
+  GiveOut(end);
+}
+
+void LogReader::GiveOut(size_t end) {
   begin_ = end;
   searched_ = end;
   line_time_ = -1;

@@ -57,6 +57,17 @@ class LogReader {
   /// Skips most of the lines older than `unix_millis`. Call it before the first Next().
   void SkipToTime(int64_t unix_millis);
 
+  /// The number of bytes that exist now and were not given out yet.
+  int64_t Unread() const;
+  /// Part of a log that was not given out.
+  struct LeftOut {
+    int64_t lines = 0;
+    int64_t bytes = 0;
+  };
+  /// Leaves out whole lines until at most about `keep` bytes are unread; what was left out is
+  /// counted.
+  LeftOut LeaveOutAllBut(int64_t keep);
+
   /// The next complete line; false if there is none now.
   bool Next(LogLine* line);
   /// Like Next(), and at the end returns the rest of an incomplete last line.
@@ -69,6 +80,8 @@ class LogReader {
   /// Reads from the current segment; negative if it is gone.
   ssize_t ReadSegment();
   void Take(size_t size, size_t line_end, LogLine* line);
+  /// The pending bytes before `end` were given out, or left out.
+  void GiveOut(size_t end);
 
   std::string path_;
   int number_ = 0;      // number of the current segment; 0: none yet

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/eventfd.h>
 
 #include <atomic>
 #include <condition_variable>
@@ -12,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/record/observed_job.h"
 #include "history/job_watch.h"
+#include "os/files/unique_fd.h"
 #include "tests/client/job_folders.h"
 #include "tests/logs/timed_log.h"
 #include "tests/os/temporary_folder.h"
@@ -309,6 +311,35 @@ TEST(JobWatch, WaitsForAnApplicationMasterThatStartsLater) {
     ASSERT_TRUE(watch->Wait(std::chrono::seconds(1)).ok());
   }
   EXPECT_TRUE(watch->over());
+}
+
+TEST(LogStream, LeavesOutWhatIsTooFarBehind) {
+  const LoggingJob job;
+  const client::HeldLock lock(job.folder);
+  std::string text;
+  for (int count = 0; count < 20'000; ++count) absl::StrAppend(&text, "line ", count, "\n");
+  logs::AppendLog(Attempt(job.folder, {"worker", 10}, 1, "stdout"), text);
+  Collector collector;
+  LogStreamOptions options{{"worker", true, true, false}};
+  options.most_unread = 100'000;
+  int64_t left_out = 0;
+  options.on_left_out = [&](const LogFile& log, const logs::LogReader::LeftOut& lines) {
+    EXPECT_EQ(log.task, "worker:10");
+    left_out += lines.lines;
+  };
+  int pauses = 0;
+  options.on_pause = [&] { ++pauses; };
+  const os::UniqueFd end(eventfd(1, EFD_CLOEXEC));  // although the job lives
+  options.end_fd = end.get();
+  SystemClock clock;
+  EXPECT_EQ(LogStream(job.folder, options, clock, collector.Use()).Follow(), absl::OkStatus());
+  const std::vector<std::string> lines = collector.lines();
+  EXPECT_GT(left_out, 10'000);
+  // Three lines of other streams, and the first one of this.
+  EXPECT_EQ(static_cast<int64_t>(lines.size()) + left_out, 20'000 + 1 + 3);
+  EXPECT_EQ(lines[2], "worker:9/1/stderr: w9 err");
+  EXPECT_EQ(lines.back(), "worker:10/1/stdout: line 19999");
+  EXPECT_EQ(pauses, 2);
 }
 
 }  // namespace

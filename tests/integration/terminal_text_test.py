@@ -24,8 +24,8 @@ ATTACKS = (
     b"\342\200\256",
 )
 ATTACK = b" ".join(ATTACKS)
-# The colours and the movement with which tony draws its table.
-OWN = re.compile(rb"\033\[(?:3[0-7]|0)m|\033\[\d+A\r\033\[J")
+# The colours and the movement with which tony draws its table, whose lines are not continued.
+OWN = re.compile(rb"\033\[(?:3[0-7]|0)m|\r\033\[J|\033\[\?7l|\033\[\?7h(?:\033\[\d+A)?")
 HARMFUL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f]")
 
 

@@ -161,5 +161,39 @@ TEST_F(LogReaderTest, SkipsToATime) {
   EXPECT_THAT(Read(), SizeIs(2000));
 }
 
+TEST_F(LogReaderTest, LeavesOutWholeLinesAndCountsThem) {
+  Append("one\n", 10);
+  EXPECT_EQ(reader_.Unread(), 4);
+  EXPECT_THAT(Read(), ElementsAre("10 one"));
+  EXPECT_EQ(reader_.Unread(), 0);
+  // The reader counts in chunks, so that far more than a chunk is needed; two segments.
+  const std::string line(99, 'x');
+  for (int number : {1, 2}) {
+    std::string many;
+    for (int count = 0; count < 5000; ++count) absl::StrAppend(&many, line, "\n");
+    Append(many, 20, number);
+  }
+  Append("last\n", 30, 2);
+  EXPECT_EQ(reader_.Unread(), 1'000'005);
+  const LogReader::LeftOut left_out = reader_.LeaveOutAllBut(100'000);
+  EXPECT_EQ(left_out.bytes, left_out.lines * 100);
+  EXPECT_GE(left_out.lines, 9000);
+  EXPECT_EQ(reader_.Unread(), 1'000'005 - left_out.bytes);
+  EXPECT_LE(reader_.Unread(), 100'000);
+  EXPECT_GT(reader_.Unread(), 100'000 - 100);
+  const std::vector<std::string> rest = Read();
+  EXPECT_EQ(static_cast<int64_t>(rest.size()), 10'001 - left_out.lines);
+  EXPECT_EQ(rest.back(), "30 last");
+  EXPECT_EQ(reader_.LeaveOutAllBut(10).lines, 0);
+}
+
+TEST_F(LogReaderTest, LeavesOutALineThatNeverEnds) {
+  Append(std::string(1'000'000, 'x'), 10);
+  const LogReader::LeftOut left_out = reader_.LeaveOutAllBut(100'000);
+  EXPECT_GE(left_out.bytes, 900'000);
+  EXPECT_GE(left_out.lines, 1);
+  EXPECT_EQ(reader_.LeaveOutAllBut(100'000).bytes, 0);
+}
+
 }  // namespace
 }  // namespace tony::logs

@@ -38,6 +38,9 @@ class JobCatalog {
   struct LogRequest {
     history::LogSelection selection;  ///< logs that are not selected may be missing
     bool follow = false;              ///< the logs are wanted while they still grow
+    /// While the logs are followed, SIGINT, SIGTERM and SIGHUP remove their copies and end the
+    /// process; false: the caller handles signals, and destroys the catalog.
+    bool handles_signals = true;
     /// Takes sentences for people while the logs are followed, from any thread.
     std::function<void(const std::string& sentence)> notice;
   };

@@ -51,6 +51,12 @@ const OptionTable& SubmitTable() {
       {"dry-run", kFlag, false, "check everything and print what would run, without running it"},
       {"json", kFlag, false, "print events, or the dry run, as JSON"},
       {"quiet", kFlag, false, "print the verdict only"},
+      {"all", kFlag, false, "list each task in the table, also where many are alike"},
+      {.name = "logs",
+       .value = "TASK",
+       .meaning = "print what the tasks print instead of the table, each line behind its task's "
+                  "name, and then the verdict; of one task (worker:0) or type (worker), or of all",
+       .optional = true},
       {"debug", kFlag, false,
        "tony's own programs log everything: the same as --conf tony.application.log-level=debug"},
       {"version", kFlag, false, "print the version"},
@@ -238,6 +244,21 @@ absl::Status CheckNotForJava(const std::vector<std::string>& arguments) {
       "this is a command line of Java; leave out -cp and the class: ", ShellLine(words)));
 }
 
+absl::Status CheckLogs(const SubmitOptions& options) {
+  if (!options.logs) return absl::OkStatus();
+  if (options.detach) {
+    return absl::InvalidArgumentError(
+        "--logs has no effect with --detach, which returns before the job runs; leave --logs out, "
+        "and tony logs -f shows the output");
+  }
+  if (options.json || options.quiet) {
+    return absl::InvalidArgumentError(absl::StrCat("--logs prints what the tasks print, and ",
+                                                   options.json ? "--json" : "--quiet",
+                                                   " excludes that; leave one of the two out"));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<SubmitOptions> ParseSubmitOptions(const std::vector<std::string>& arguments) {
   TONY_RETURN_IF_ERROR(CheckNotForJava(arguments));
   TONY_ASSIGN_OR_RETURN(const CommandLine line, SplitCommandLine(SubmitTable(), arguments));
@@ -249,6 +270,9 @@ absl::StatusOr<SubmitOptions> ParseSubmitOptions(const std::vector<std::string>&
   options.dry_run = line.Has("dry-run");
   options.json = line.Has("json");
   options.quiet = line.Has("quiet");
+  options.all = line.Has("all");
+  if (line.Has("logs")) options.logs = line.Value("logs");
+  TONY_RETURN_IF_ERROR(CheckLogs(options));
   options.debug = line.Has("debug");
   TONY_ASSIGN_OR_RETURN(options.job_file, JobFile(line));
   TONY_RETURN_IF_ERROR(AddOverrides(line, options));

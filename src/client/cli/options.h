@@ -1,7 +1,7 @@
 // Parses the command line of tony-submit and translates it into the job's configuration.
 #pragma once
 
-#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,17 +21,21 @@ struct SubmitOptions {
   bool dry_run = false;               ///< show what would run
   bool json = false;
   bool quiet = false;  ///< only the verdict
+  bool all = false;    ///< the table lists each task, also where many are alike
   bool debug = false;  ///< tony.application.log-level=debug, also for tony-submit itself
   bool version = false;
   bool help = false;
-  /// Called when the job has its id and is about to be followed; its output is then shown by the
-  /// caller, and only notices are printed here. Null: as the other options say.
-  std::function<void(const std::string& job_id)> on_started = nullptr;
+  /// The task (worker:0), or the type (worker), whose output is printed while the job runs, instead
+  /// of the table; "": all tasks; nothing: no output.
+  std::optional<std::string> logs;
 };
 
 /// Reads the arguments (without the program's name). With --help or --version nothing else is
 /// checked. InvalidArgument – bad usage; the message is for the user and complete.
 absl::StatusOr<SubmitOptions> ParseSubmitOptions(const std::vector<std::string>& arguments);
+
+/// InvalidArgument – the output of the tasks is asked for, and another option rules it out.
+absl::Status CheckLogs(const SubmitOptions& options);
 
 /// Parses the `KEY=VALUE` of `option` as an override. InvalidArgument – there is no `=`, or nothing
 /// in front of it.

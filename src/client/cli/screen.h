@@ -8,8 +8,10 @@ namespace tony::client {
 /// The abilities of the reader's screen.
 struct Screen {
   int width = 80;      ///< columns; lines are cut there
-  int max_tasks = 20;  ///< more tasks than this are shown as counts for each type
+  int max_tasks = 20;  ///< rows for tasks
   bool color = false;
+  int rows = 0;      ///< lines that fit; 0: any number
+  bool all = false;  ///< each task has a row of its own, also where many are alike
 };
 
 /// The escape sequences that text for `screen` may hold.

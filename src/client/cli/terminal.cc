@@ -52,6 +52,7 @@ Screen DescribeScreen(int fd, const Environment& environment) {
   if (ioctl(fd, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return screen;
   screen.width = size.ws_col;
   screen.max_tasks = std::max(1, size.ws_row - kReservedLines);
+  screen.rows = size.ws_row;
   return screen;
 }
 

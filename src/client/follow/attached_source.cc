@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "client/cli/terminal.h"
 #include "common/logging.h"
 #include "history/recorded_events.h"
 
@@ -37,7 +36,8 @@ void AttachedSource::Connect() {
 
 void AttachedSource::OnNoAnswer() {
   // Whoever keeps the job alive ends an ApplicationMaster that hangs, and the stream with it.
-  PrintNotice(absl::StrCat("the ApplicationMaster of job ", job_.id, " does not answer (yet)"));
+  callbacks_.notice(
+      absl::StrCat("the ApplicationMaster of job ", job_.id, " does not answer (yet)"));
 }
 
 void AttachedSource::OnStreamClosed(const absl::Status& why) {
@@ -57,7 +57,7 @@ void AttachedSource::AwaitTidy() {
 void AttachedSource::Miss(const absl::Status& why) {
   if (!std::exchange(missed_, true)) {
     LogDebug("no ApplicationMaster can be reached", {{"why", why.message()}});
-    PrintNotice(absl::StrCat("waiting for the ApplicationMaster of job ", job_.id));
+    callbacks_.notice(absl::StrCat("waiting for the ApplicationMaster of job ", job_.id));
   }
   next_ = loop_.After(kLookPause, [this] { Look(); });
 }

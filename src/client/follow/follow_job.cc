@@ -2,12 +2,15 @@
 #include "client/follow/follow_job.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
 #include "client/cli/messages.h"
 #include "client/cli/terminal.h"
 #include "client/show/make_printer.h"
@@ -20,20 +23,75 @@
 namespace tony::client {
 namespace {
 
+/// How long a reader of the tasks' output may take nothing, after the job's end: a user may read a
+/// pager's page, or have halted the terminal.
+constexpr std::chrono::minutes kOutputPatience{10};
+/// How long the record of a job's end, and the last logs of other hosts, may take without a sign of
+/// life; and of a job without a verdict, which may have no such record.
+constexpr std::chrono::seconds kRecordPatience{10};
+constexpr std::chrono::seconds kLostPatience{1};
+
 ProgressStyle StyleOf(const SubmitOptions& options, const Environment& environment) {
   if (options.json) return ProgressStyle::kJson;
-  if (options.on_started) return ProgressStyle::kNotices;
+  if (options.logs) return ProgressStyle::kNotices;
   if (options.quiet) return ProgressStyle::kQuiet;
   return IsLiveTerminal(STDOUT_FILENO, environment) ? ProgressStyle::kTable : ProgressStyle::kLines;
 }
 
-/// Where the printer writes: notices are no output.
-Writer WriterOf(ProgressStyle style) {
-  if (style != ProgressStyle::kNotices) return WriteBytes;
-  return [](const std::string& text) {
-    (void)os::WriteAll(STDERR_FILENO, text.data(), text.size(), "stderr");
-  };
+void WriteNotice(const std::string& text) {
+  (void)os::WriteAll(STDERR_FILENO, text.data(), text.size(), "stderr");
 }
+
+/// The output of the tasks beside the followed job. Not thread safe.
+class ShownOutput {
+ public:
+  /// Begins to print. Errno codes – the machine has no descriptor left.
+  absl::Status Start(const std::string& task, const FollowedJob& job, const Screen& screen) {
+    JobOutput::Options options;
+    options.job_id = job.id;
+    options.open_catalog = job.open_catalog;
+    options.selection.task = task;
+    options.terminal = isatty(STDOUT_FILENO) == 1;
+    options.paint = PaintOf(screen);
+    options.notice = [](const std::string& sentence) {
+      PrintNotice(absl::StrCat("tony: ", sentence));
+    };
+    options.on_end = [this] { loop_.Post([this] { loop_.Stop(); }); };
+    TONY_ASSIGN_OR_RETURN(output_, JobOutput::Start(STDOUT_FILENO, std::move(options)));
+    return absl::OkStatus();
+  }
+
+  /// Waits until everything is printed, or nothing moves for kOutputPatience, or the user presses
+  /// Ctrl-C. `concluded`: the job has its verdict. The loop is not the job's: that one must not run
+  /// after the job's end.
+  void Await(bool concluded) {
+    if (output_ == nullptr) return;
+    const auto signals = loop_.WatchSignals({SIGINT, SIGTERM}, [this](int) { loop_.Stop(); });
+    WatchProgress(concluded ? kRecordPatience : kLostPatience, Duration::zero());
+    loop_.Run();
+    late_.reset();
+  }
+
+  void Stop() { output_.reset(); }
+
+ private:
+  /// `idle`: how long nothing has moved.
+  void WatchProgress(Duration pause, Duration idle) {
+    late_ = loop_.After(pause, [this, pause, idle, before = output_->printed()] {
+      if (output_->printed() != before) return WatchProgress(pause, Duration::zero());
+      // The end of a job that nobody could record is not in the folder that the output follows.
+      output_->Finish();
+      if (idle + pause < kOutputPatience) return WatchProgress(kRecordPatience, idle + pause);
+      PrintNotice(absl::StrCat("tony: nobody has taken the output for ", kOutputPatience.count(),
+                               " minutes; the rest of it is left out"));
+      loop_.Stop();
+    });
+  }
+
+  EventLoop loop_;
+  std::unique_ptr<EventLoop::Handle> late_;
+  std::unique_ptr<JobOutput> output_;  ///< last member: its thread uses the loop
+};
 
 /// Leads what this process would print on a terminal that is gone elsewhere: messages into `log`,
 /// the rest nowhere. Output into a pipe or a file stays as it is. Says in the log that the job goes
@@ -66,29 +124,44 @@ std::function<void()> OnHangup(const jobfile::Configuration& configuration,
 absl::StatusOr<core::Verdict> FollowJob(const SubmitOptions& options,
                                         const Environment& environment,
                                         const jobfile::Configuration& configuration,
-                                        const MakeSource& make_source, bool owner,
-                                        const std::string& hangup_log) {
+                                        const FollowedJob& job) {
+  // A user who leaves may press Ctrl-C again while this function tidies up. Signals are heard by
+  // whoever runs a loop; this loop never runs, so that they end nothing in between.
+  EventLoop deaf;
+  const auto unheard = deaf.WatchSignals({SIGINT, SIGTERM}, [](int) {});
   // gRPC delivers the ApplicationMaster's answers on these threads, so they are started before
   // anything else.
   TONY_ASSIGN_OR_RETURN(const std::unique_ptr<rpc::GrpcThreads> threads, rpc::GrpcThreads::Start());
   EventLoop loop;
   SystemClock clock;
   const ProgressStyle style = StyleOf(options, environment);
-  const std::unique_ptr<ProgressPrinter> printer = MakeProgressPrinter(
-      style, WriterOf(style), [&environment] { return DescribeScreen(STDOUT_FILENO, environment); },
-      clock);
-  const std::unique_ptr<MasterSource> source = make_source(loop, clock);
+  const ScreenSource screen = [&environment, &options] {
+    Screen now = DescribeScreen(STDOUT_FILENO, environment);
+    now.all = options.all;
+    return now;
+  };
+  const std::unique_ptr<ProgressPrinter> printer =
+      MakeProgressPrinter(style, WriteBytes, screen, clock, WriteNotice);
+  ShownOutput output;
+  if (options.logs) TONY_RETURN_IF_ERROR(output.Start(*options.logs, job, screen()));
+  const std::unique_ptr<MasterSource> source = job.make_source(loop, clock);
   Submission submission(
       loop, clock,
       {.answer_deadline = configuration.GetDuration("tony.client.am-start-timeout-ms"),
        .stop_deadline = configuration.GetDuration("tony.client.stop-timeout-ms"),
        .read_deadline = configuration.GetDuration("tony.client.am-exit-timeout-ms"),
-       .owner = owner,
-       .on_hangup = OnHangup(configuration, hangup_log)},
+       .kill_grace = configuration.GetDuration("tony.task.kill-grace-ms"),
+       .owner = job.owner,
+       .on_hangup = OnHangup(configuration, job.hangup_log)},
       *source, *printer);
   const std::unique_ptr<EventLoop::Handle> watch =
       threads->Watch(loop, [&submission](const absl::Status& why) { submission.GiveUp(why); });
-  return submission.FollowToEnd();
+  const absl::StatusOr<core::Verdict> verdict = submission.FollowToEnd();
+  // A user who has left does not wait for the rest.
+  if (!absl::IsCancelled(verdict.status())) output.Await(verdict.ok());
+  output.Stop();
+  printer->Close();
+  return verdict;
 }
 
 }  // namespace tony::client

@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "client/cli/environment.h"
 #include "client/cli/options.h"
+#include "client/follow/job_output.h"
 #include "client/follow/master_source.h"
 #include "client/follow/submission.h"
 #include "common/clock.h"
@@ -17,14 +18,23 @@
 
 namespace tony::client {
 
-/// Runs Submission::FollowToEnd() with the printer that `options` and the terminal ask for.
-/// `owner`: see Submission::Options; the owner of a job goes on after a hang-up of its terminal if
-/// tony.client.on-hangup says so, with its messages in `hangup_log` (empty: nowhere).
-/// ResourceExhausted – this process may not start enough threads to receive the job's events.
+/// The job to follow. Plain data.
+struct FollowedJob {
+  std::string id;
+  MakeSource make_source;
+  JobOutput::OpenCatalog open_catalog = nullptr;  ///< for SubmitOptions::logs; null without
+  /// See Submission::Options. The owner of a job goes on after a hang-up of its terminal if
+  /// tony.client.on-hangup says so, with its messages in `hangup_log` (empty: nowhere).
+  bool owner = true;
+  std::string hangup_log;
+};
+
+/// Runs Submission::FollowToEnd() with the printer that `options` and the terminal ask for, and
+/// beside it the output of the job's tasks if it is asked for. ResourceExhausted – this process may
+/// not start enough threads to receive the job's events.
 absl::StatusOr<core::Verdict> FollowJob(const SubmitOptions& options,
                                         const Environment& environment,
                                         const jobfile::Configuration& configuration,
-                                        const MakeSource& make_source, bool owner = true,
-                                        const std::string& hangup_log = "");
+                                        const FollowedJob& job);
 
 }  // namespace tony::client

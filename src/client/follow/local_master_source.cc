@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "client/cli/terminal.h"
 #include "client/jobs/job_connection.h"
 #include "common/logging.h"
 #include "os/processes/reap_orphans.h"
@@ -74,7 +73,7 @@ void LocalMasterSource::Connect() {
   stream_over_ = false;
   absl::StatusOr<std::unique_ptr<rpc::JobClient>> client = ConnectToJob(options_.folder);
   if (client.ok()) return callbacks_.found(*std::move(client));
-  PrintNotice(absl::StrCat("that failed: ", std::string(client.status().message())));
+  callbacks_.notice(absl::StrCat("that failed: ", std::string(client.status().message())));
   OnStreamClosed(client.status());
 }
 
@@ -110,7 +109,7 @@ void LocalMasterSource::OnStreamClosed(const absl::Status& why) {
 
 void LocalMasterSource::OnNoAnswer() {
   // An ApplicationMaster without free descriptors, for example, cannot accept the stream.
-  PrintNotice(
+  callbacks_.notice(
       "the ApplicationMaster runs but does not answer (tony.client.am-start-timeout-ms); ending "
       "it");
   master_.Kill();
@@ -151,7 +150,7 @@ void LocalMasterSource::GoOn() {
     absl::StrAppend(&sentence, " in ", *pause / std::chrono::milliseconds(1),
                     " ms, since several were lost soon after their start");
   }
-  PrintNotice(absl::StrCat(sentence, " (", restarts_.left(), " restarts left)"));
+  callbacks_.notice(absl::StrCat(sentence, " (", restarts_.left(), " restarts left)"));
   if (*pause == Duration::zero()) return Restart();
   restart_ = loop_.After(*pause, [this] { Restart(); });
 }
@@ -188,7 +187,7 @@ void LocalMasterSource::OnStartOverdue() {
 }
 
 void LocalMasterSource::OnStartFailed(const absl::Status& why) {
-  PrintNotice(absl::StrCat("that failed: ", std::string(why.message())));
+  callbacks_.notice(absl::StrCat("that failed: ", std::string(why.message())));
   GoOn();
 }
 

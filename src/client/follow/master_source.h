@@ -7,6 +7,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "client/cli/terminal.h"
 #include "common/clock.h"
 #include "common/event_loop.h"
 #include "core/record/verdict.h"
@@ -28,6 +29,8 @@ class MasterSource {
     /// job's end, where the job's own events do not say it; without a verdict `why` says what
     /// became of the job.
     std::function<void(const std::optional<core::Verdict>& verdict, const absl::Status& why)> over;
+    /// Takes sentences for people; may be called at any time after Start().
+    std::function<void(const std::string& sentence)> notice = PrintNotice;
   };
 
   virtual ~MasterSource() = default;

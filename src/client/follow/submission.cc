@@ -9,7 +9,6 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
-#include "client/cli/terminal.h"
 #include "common/status_macros.h"
 
 namespace tony::client {
@@ -32,8 +31,10 @@ Submission::~Submission() = default;
 absl::StatusOr<core::Verdict> Submission::FollowToEnd() {
   auto signals =
       loop_.WatchSignals({SIGINT, SIGTERM, SIGHUP}, [this](int number) { OnSignal(number); });
+  auto suspensions = loop_.WatchSignals({SIGTSTP}, [this](int) { OnSuspend(); });
   source_.Start({[this](std::unique_ptr<rpc::JobClient> client) { OnFound(std::move(client)); },
-                 [this](const auto& verdict, const absl::Status& why) { OnOver(verdict, why); }});
+                 [this](const auto& verdict, const absl::Status& why) { OnOver(verdict, why); },
+                 [this](const std::string& sentence) { printer_.Notice(sentence); }});
   Redraw();
   loop_.Run();
   redraw_.reset();
@@ -132,7 +133,7 @@ void Submission::ReadRest() {
   if (verdict_) return loop_.Stop();
   if (read.ok()) return EndWithoutEvents();
   if (read_deadline_ == nullptr) {
-    PrintNotice(
+    printer_.Notice(
         absl::StrCat("the job is over, but what it has recorded cannot be read now; trying again "
                      "for ",
                      options_.read_deadline / std::chrono::seconds(1),
@@ -162,10 +163,14 @@ void Submission::OnSignal(int number) {
   // The job is over and only its record is being read: the client ends with what it knows.
   if (over_) return EndWithoutEvents();
   if (!options_.owner) return Leave();
-  // The first Ctrl-C stops the job. The second asks again if the job is not stopping yet. The third
-  // leaves without waiting for the job's end, as does any after the verdict.
-  if (++interrupts_ > 2 || verdict_) return Leave();
-  if (interrupts_ == 1) PrintNotice("stopping the job; twice more to leave at once");
+  // The first Ctrl-C stops the job. The second leaves without waiting for the end, as does any
+  // after the verdict. While nobody could be told of the stop, leaving takes a third one.
+  if (verdict_ || interrupts_ > 1 || (interrupts_ == 1 && being_stopped_)) return Leave();
+  if (++interrupts_ == 1) {
+    printer_.OnStop(options_.kill_grace);
+  } else {
+    printer_.Notice("nobody could be told to stop the job yet; Ctrl-C again: leave");
+  }
   if (being_stopped_) return;
   stop_reason_ = absl::StrCat("Stopped by the user who submitted it (", name, ")");
   SendStop();
@@ -176,6 +181,7 @@ void Submission::OnHangup() {
   // to stay: on the local backend it holds the lock on the job's am_guard(), and it starts another
   // ApplicationMaster when one is lost. The keeper of a detached job does both in its place.
   if (std::exchange(hung_up_, true)) return;
+  printer_.Close();  // what is told from now on goes where on_hangup() leads it
   options_.on_hangup();
   unnoted_ = true;
   SendHangupNote();
@@ -188,6 +194,17 @@ void Submission::SendHangupNote() {
                      [this, &loop = loop_](const absl::Status& status) {
                        loop.Post([this, status] { unnoted_ = unnoted_ && !status.ok(); });
                      });
+}
+
+void Submission::OnSuspend() {
+  printer_.Suspend();
+  // The default action stops the process, if there is a shell that could continue it.
+  struct sigaction handler {};
+  struct sigaction standard {};
+  standard.sa_handler = SIG_DFL;
+  sigaction(SIGTSTP, &standard, &handler);
+  (void)raise(SIGTSTP);
+  sigaction(SIGTSTP, &handler, nullptr);
 }
 
 void Submission::Leave() {
@@ -229,8 +246,8 @@ void Submission::OnStopSent(const absl::Status& status) {
   if (stop_reason_.empty()) return;
   if (status.ok() || verdict_) return stop_reason_.clear();
   if (!std::exchange(unheard_, true)) {
-    PrintNotice(absl::StrCat("cannot tell the job to stop yet; trying again and again: ",
-                             std::string(status.message())));
+    printer_.Notice(absl::StrCat("cannot tell the job to stop yet; trying again and again: ",
+                                 std::string(status.message())));
   }
   next_stop_ = loop_.After(kStopPause, [this] { SendStop(); });
 }

@@ -29,6 +29,7 @@ class Submission {
     Duration answer_deadline{0};  ///< for an ApplicationMaster to accept the stream
     Duration stop_deadline{0};  ///< for an ApplicationMaster to note that the job is to be stopped
     Duration read_deadline{0};  ///< for reading the events that an ended job has recorded
+    Duration kill_grace{0};     ///< time between SIGTERM and SIGKILL for the job's programs
     /// The job is this client's: Ctrl-C stops it, and it ends when this client goes away. Otherwise
     /// Ctrl-C only ends the following.
     bool owner = true;
@@ -65,6 +66,8 @@ class Submission {
   void OnHangup();
   /// Records the hang-up among the job's notes, as soon as an ApplicationMaster can be asked.
   void SendHangupNote();
+  /// Ctrl-Z: what is printed is left in order before the process is stopped.
+  void OnSuspend();
   void Leave();
   void SendStop();
   /// Sends the stop to the connected ApplicationMaster, without waiting for its answer.

@@ -70,13 +70,20 @@ LiveLogs::~LiveLogs() {
 }
 
 void LiveLogs::Run() {
-  const auto signals =
-      loop_.WatchSignals({SIGINT, SIGTERM, SIGHUP}, [this](int number) { OnSignal(number); });
+  std::unique_ptr<EventLoop::Handle> signals;
+  if (options_.handles_signals) {
+    signals =
+        loop_.WatchSignals({SIGINT, SIGTERM, SIGHUP}, [this](int number) { OnSignal(number); });
+  }
   source_ = options_.make_source(loop_, clock_);
-  source_->Start({[this](std::unique_ptr<rpc::JobClient> client) { OnFound(std::move(client)); },
-                  [this](const std::optional<core::Verdict>& verdict, const absl::Status& why) {
-                    OnOver(verdict, why);
-                  }});
+  MasterSource::Callbacks callbacks;
+  callbacks.found = [this](std::unique_ptr<rpc::JobClient> client) { OnFound(std::move(client)); };
+  callbacks.over = [this](const std::optional<core::Verdict>& verdict, const absl::Status& why) {
+    OnOver(verdict, why);
+  };
+  // A caller that handles signals follows the job itself, and says the same.
+  if (!options_.handles_signals) callbacks.notice = [](const std::string&) {};
+  source_->Start(std::move(callbacks));
   loop_.Run();
   source_.reset();
 }

@@ -39,12 +39,14 @@ namespace tony::client {
 /// that is refused for lack of room is opened later.
 ///
 /// LiveLogs runs on threads of its own from Start() to its destruction. The destructor waits for
-/// the answer of a node that was asked. On SIGINT (Ctrl-C), SIGTERM and SIGHUP, LiveLogs removes
-/// the folder and then lets the signal end the process, whatever is being waited for.
+/// the answer of a node that was asked. With `handles_signals`, LiveLogs removes the folder on
+/// SIGINT (Ctrl-C), SIGTERM and SIGHUP, and then lets the signal end the process, whatever is being
+/// waited for.
 class LiveLogs {
  public:
   struct Options {
     history::LogSelection selection;
+    bool handles_signals = true;
     /// Makes the source of the job's ApplicationMasters; called on LiveLogs' thread.
     MakeSource make_source;
     /// Copies the selected logs of a container from its node into the mirror. May block: this

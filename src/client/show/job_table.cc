@@ -12,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "client/cli/terminal.h"
 #include "client/show/source_paths.h"
+#include "client/show/task_rows.h"
 #include "core/record/duration_text.h"
 #include "core/record/job_wait.h"
 
@@ -26,8 +27,11 @@ constexpr char kGreen[] = "\x1b[32m";
 constexpr char kYellow[] = "\x1b[33m";
 constexpr char kCyan[] = "\x1b[36m";
 constexpr char kPlain[] = "\x1b[0m";
-constexpr size_t kMaxMissing = 8;  // names in a sentence
-constexpr size_t kMaxFailed = 3;   // failures shown below counts
+constexpr size_t kMaxMissing = 8;   // names in a sentence
+constexpr size_t kMaxFailed = 3;    // failures shown below counts
+constexpr size_t kMaxStopping = 3;  // tasks named in the line about a stop
+constexpr size_t kMaxListed = 16;   // tasks with a row each
+constexpr int kNarrow = 40;         // columns, below which a line matters more than its age
 
 const char* ColorOf(TaskState state) {
   switch (state) {
@@ -92,49 +96,29 @@ std::string Headline(const core::ObservedJob& job, int64_t now_millis, const Scr
   return Finish(line, name.size(), state.size(), color, screen);
 }
 
-/// The text columns of one task's row.
-struct Row {
-  std::string task, state, attempt, address, time, note;
-  TaskState value = TaskState::kNew;
-};
-
-Row MakeRow(const core::ObservedJob& job, const core::TaskChanged& last, int64_t now_millis) {
-  Row row;
-  row.value = last.state;
-  row.task = SafeText(last.task.ToString());
-  row.state = core::TaskStateName(last.state);
-  row.attempt = last.attempt > 0 ? absl::StrCat(last.attempt) : "-";
-  row.address = last.host.empty() ? "-"
-                : last.port == 0  ? SafeText(last.host)
-                                  : SafeText(absl::StrCat(last.host, ":", last.port));
-  row.time = core::FormatDuration(job.RunningMillis(last.task, now_millis));
-  if (!last.sentence.empty()) {
-    row.note = SafeText(last.sentence);
-  } else if (last.exit && !last.exit->ok() && last.state != core::TaskState::kStopped) {
-    row.note = SafeText(last.exit->Describe());
-  }
-  return row;
-}
-
-std::string RenderTasks(const core::ObservedJob& job, int64_t now_millis, const Screen& screen) {
-  std::vector<Row> rows;
+std::string RenderRows(const std::vector<TaskRow>& rows, const Screen& screen) {
   int task_width = 4, address_width = 7;
-  for (const JobView::Task& task : job.view.tasks) {
-    rows.push_back(MakeRow(job, task.last, now_millis));
-    task_width = std::max(task_width, DisplayWidth(rows.back().task));
-    address_width = std::max(address_width, DisplayWidth(rows.back().address));
+  bool folded = false;
+  for (const TaskRow& row : rows) {
+    task_width = std::max(task_width, DisplayWidth(row.task));
+    address_width = std::max(address_width, DisplayWidth(row.address));
+    folded = folded || row.count > 1;
   }
-  const auto join = [&](const Row& row) {
-    std::string line =
-        absl::StrCat(PadToWidth(row.task, task_width), "  ", PadToWidth(row.state, 9), "  ",
-                     PadToWidth(row.attempt, 7), "  ", PadToWidth(row.address, address_width), "  ",
-                     PadToWidth(row.time, 7), "  ", row.note);
+  const auto join = [&](const TaskRow& row, const std::string& state, const std::string& count) {
+    std::string line = absl::StrCat(
+        PadToWidth(row.task, task_width), "  ", PadToWidth(state, 9), "  ",
+        folded ? absl::StrCat(PadToWidth(count, 5), "  ") : "", PadToWidth(row.attempt, 7), "  ",
+        PadToWidth(row.address, address_width), "  ", PadToWidth(row.time, 7), "  ", row.note);
     return line.substr(0, line.find_last_not_of(' ') + 1);
   };
-  std::string text = Finish(join({"TASK", "STATE", "ATTEMPT", "ADDRESS", "TIME", ""}), screen);
-  for (const Row& row : rows) {
+  const TaskRow titles{
+      .task = "TASK", .attempt = "ATTEMPT", .address = "ADDRESS", .time = "TIME", .note = ""};
+  std::string text = Finish(join(titles, "STATE", "COUNT"), screen);
+  for (const TaskRow& row : rows) {
+    const std::string state = core::TaskStateName(row.state);
     const size_t offset = PadToWidth(row.task, task_width).size() + 2;
-    absl::StrAppend(&text, Finish(join(row), offset, row.state.size(), ColorOf(row.value), screen));
+    absl::StrAppend(&text, Finish(join(row, state, absl::StrCat(row.count)), offset, state.size(),
+                                  ColorOf(row.state), screen));
   }
   return text;
 }
@@ -177,6 +161,34 @@ std::string RenderCounts(const core::ObservedJob& job, const Screen& screen) {
   return text;
 }
 
+std::string RenderTasks(const core::ObservedJob& job, int64_t now_millis, const Screen& screen) {
+  const size_t most = static_cast<size_t>(std::max(1, screen.max_tasks));
+  const size_t tasks = job.view.tasks.size();
+  if (tasks == 0) return "";
+  if (screen.all || tasks <= std::min(most, kMaxListed)) {
+    return RenderRows(EachTask(job, now_millis), screen);
+  }
+  const std::vector<TaskRow> rows = FoldedTasks(job, now_millis);
+  return rows.size() <= most ? RenderRows(rows, screen) : RenderCounts(job, screen);
+}
+
+/// "worker:0, 0.4s ago: epoch 4 loss 0.0058", a line for each task, at most `most` lines.
+std::string RenderLines(const std::vector<TaskLine>& lines, int64_t now_millis, int most,
+                        const Screen& screen) {
+  std::string text;
+  for (const TaskLine& line : lines) {
+    if (most-- <= 0) break;
+    const std::string age =
+        core::FormatDuration(std::max<int64_t>(0, now_millis - line.unix_millis));
+    absl::StrAppend(
+        &text, Finish(absl::StrCat(SafeText(line.task.ToString()),
+                                   screen.width < kNarrow ? "" : absl::StrCat(", ", age, " ago"),
+                                   ": ", line.text),
+                      screen));
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string RenderWaiting(const JobView& view, int64_t now_millis) {
@@ -197,26 +209,50 @@ std::string RenderWaiting(const JobView& view, int64_t now_millis) {
   return SafeText(text);
 }
 
-std::string RenderJobTable(const core::ObservedJob& job, int64_t now_millis, const Screen& screen) {
-  const JobView& view = job.view;
-  std::string text = Headline(job, now_millis, screen);
-  if (static_cast<int>(view.tasks.size()) > screen.max_tasks) {
-    absl::StrAppend(&text, RenderCounts(job, screen));
-  } else if (!view.tasks.empty()) {
-    absl::StrAppend(&text, RenderTasks(job, now_millis, screen));
+std::string RenderStopping(const JobView& view, int64_t now_millis, int64_t grace_millis) {
+  // Until the ApplicationMaster has noted it, the programs run and know nothing.
+  if (view.state != core::JobState::kStopping) return "Stopping";
+  std::vector<std::string> living;
+  for (const JobView::Task& task : view.tasks) {
+    if (core::IsOver(task.last.state) || task.last.state == TaskState::kNew) continue;
+    living.push_back(task.last.task.ToString());
   }
+  if (living.empty()) return "Stopping (the executors end)";
+  const size_t tasks = living.size();
+  if (tasks > kMaxStopping) {
+    living.resize(kMaxStopping);
+    living.back() = absl::StrCat(living.back(), " and ", tasks - kMaxStopping, " more");
+  }
+  const int64_t left = grace_millis - std::max<int64_t>(0, now_millis - view.state_since_millis);
+  const std::string how_long =
+      left > 0 ? absl::StrCat(tasks == 1 ? "has " : "have ", (left + 999) / 1000, " s left")
+               : absl::StrCat(tasks == 1 ? "is" : "are", " being killed");
+  return SafeText(absl::StrCat("Stopping (", absl::StrJoin(living, ", "), " ", how_long, ")"));
+}
+
+std::string RenderJobTable(const core::ObservedJob& job, int64_t now_millis, const Screen& screen,
+                           const std::vector<TaskLine>& lines) {
+  const JobView& view = job.view;
+  std::string text =
+      absl::StrCat(Headline(job, now_millis, screen), RenderTasks(job, now_millis, screen));
+  std::string below;
   const std::string waiting = RenderWaiting(view, now_millis);
-  if (!waiting.empty()) absl::StrAppend(&text, FinishWrapped(waiting, screen));
+  if (!waiting.empty()) absl::StrAppend(&below, FinishWrapped(waiting, screen));
   if (view.visualization) {
-    absl::StrAppend(&text,
+    absl::StrAppend(&below,
                     FinishWrapped(absl::StrCat("Visualization: ", view.visualization->url, " (",
                                                view.visualization->task.ToString(), ")"),
                                   screen));
   }
   if (!view.job.log_folder.empty()) {
-    absl::StrAppend(&text, FinishWrapped(absl::StrCat("Logs: ", view.job.log_folder), screen));
+    absl::StrAppend(&below, FinishWrapped(absl::StrCat("Logs: ", view.job.log_folder), screen));
   }
-  return text;
+  // The tasks' lines get the room that the rest leaves, and one line stays for the cursor.
+  const auto used =
+      std::count(text.begin(), text.end(), '\n') + std::count(below.begin(), below.end(), '\n') + 1;
+  const int room = screen.rows == 0 ? static_cast<int>(lines.size())
+                                    : std::max(0, screen.rows - static_cast<int>(used));
+  return absl::StrCat(text, RenderLines(lines, now_millis, room, screen), below);
 }
 
 std::string RenderVerdict(const JobView& view, const Screen& screen) {

@@ -4,15 +4,23 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "client/cli/screen.h"
+#include "client/show/task_lines.h"
 #include "core/record/observed_job.h"
 
 namespace tony::client {
 
-/// Renders the job as several lines, each ended by '\n': headline, tasks (or counts), the current
-/// wait, visualization, logs. `now_millis`: Unix time for durations.
-std::string RenderJobTable(const core::ObservedJob& job, int64_t now_millis, const Screen& screen);
+/// Renders the job as several lines, each ended by '\n': headline, tasks, their newest lines, the
+/// current wait, visualization, logs. Many tasks that are alike share a row; where that does not
+/// suffice, the tasks in each state are counted. `now_millis`: Unix time for durations.
+std::string RenderJobTable(const core::ObservedJob& job, int64_t now_millis, const Screen& screen,
+                           const std::vector<TaskLine>& lines = {});
+
+/// "Stopping (worker:0 has 3 s left)": whom a job waits for that the user wants to end, and how
+/// long at most. `grace_millis`: time between SIGTERM and SIGKILL for its programs.
+std::string RenderStopping(const core::JobView& view, int64_t now_millis, int64_t grace_millis);
 
 /// Renders the job's end: outcome, reason, sentence, the guilty task's last lines, with paths as in
 /// SourcePaths, and where the logs are. An empty string without a verdict.

@@ -70,7 +70,8 @@ Writer LineWriter(Writer write, ScreenSource screen) {
 }  // namespace
 
 std::unique_ptr<ProgressPrinter> MakeProgressPrinter(ProgressStyle style, Writer write,
-                                                     ScreenSource screen, const Clock& clock) {
+                                                     ScreenSource screen, const Clock& clock,
+                                                     Writer notice) {
   switch (style) {
     case ProgressStyle::kTable:
       return std::make_unique<TablePrinter>(std::move(write), std::move(screen), clock);
@@ -79,7 +80,8 @@ std::unique_ptr<ProgressPrinter> MakeProgressPrinter(ProgressStyle style, Writer
     case ProgressStyle::kQuiet:
       return std::make_unique<QuietPrinter>(LineWriter(std::move(write), screen), screen);
     case ProgressStyle::kNotices:
-      return std::make_unique<NoticePrinter>(LineWriter(std::move(write), screen), clock);
+      return std::make_unique<NoticePrinter>(LineWriter(std::move(write), screen),
+                                             LineWriter(std::move(notice), screen), screen, clock);
     case ProgressStyle::kJson:
       return std::make_unique<JsonPrinter>(std::move(write));
   }

@@ -13,14 +13,15 @@ enum class ProgressStyle {
   kTable,    ///< table, redrawn in place; for a terminal
   kLines,    ///< one line for each change
   kQuiet,    ///< the verdict only
-  kNotices,  ///< what concerns a job whose output is shown besides; no verdict
+  kNotices,  ///< what concerns a job whose output is shown besides; the verdict after that
   kJson,     ///< each event, and the newest measurements, as one line of JSON
 };
 
 /// Makes the printer. `write` gets text that has passed SafeLines() or SafeJson() and may be
-/// written unchanged; the table's text contains the escape sequences that draw it. `clock` must
-/// outlive the printer.
+/// written unchanged; the table's text contains the escape sequences that draw it. `notice` gets
+/// the notices of kNotices, and needs not be set for others. `clock` must outlive the printer.
 std::unique_ptr<ProgressPrinter> MakeProgressPrinter(ProgressStyle style, Writer write,
-                                                     ScreenSource screen, const Clock& clock);
+                                                     ScreenSource screen, const Clock& clock,
+                                                     Writer notice = nullptr);
 
 }  // namespace tony::client

@@ -24,7 +24,7 @@ void NoticePrinter::OnEvent(const core::JobEvent& event) {
   const bool shown = std::holds_alternative<core::EpochOpened>(event.body) ||
                      std::holds_alternative<core::MasterRestarted>(event.body) ||
                      std::holds_alternative<core::JobNote>(event.body);
-  if (shown) write_(absl::StrCat("tony: ", DescribeJobChange(event)));
+  if (shown) notice_(absl::StrCat("tony: ", DescribeJobChange(event)));
 }
 
 void NoticePrinter::Refresh() {
@@ -36,7 +36,9 @@ void NoticePrinter::Refresh() {
   if (now - since < (first ? kWaitingShownAfter : kWaitingInterval)) return;
   printed_waiting_ = view_.waiting;
   waiting_printed_at_ = now;
-  write_(absl::StrCat("tony: ", RenderWaiting(view_, clock_.UnixMillis()), "\n"));
+  notice_(absl::StrCat("tony: ", RenderWaiting(view_, clock_.UnixMillis()), "\n"));
 }
+
+void NoticePrinter::Close() { write_(RenderVerdict(view_, screen_())); }
 
 }  // namespace tony::client

@@ -9,17 +9,24 @@ namespace tony::client {
 
 /// Prints new attempts, notes and losses of the ApplicationMaster as lines, and a wait before the
 /// programs run when it has lasted a second, and again when it changes, at most every five seconds.
-/// Prints no verdict: the caller does, when the programs' last output is shown. Not thread safe:
-/// owned by the event loop.
+/// Close() prints the verdict. Not thread safe: owned by the event loop.
 class NoticePrinter : public ProgressPrinter {
  public:
-  NoticePrinter(Writer write, const Clock& clock) : write_(std::move(write)), clock_(clock) {}
+  /// `write`: for the verdict.
+  NoticePrinter(Writer write, Writer notice, ScreenSource screen, const Clock& clock)
+      : write_(std::move(write)),
+        notice_(std::move(notice)),
+        screen_(std::move(screen)),
+        clock_(clock) {}
 
   void OnEvent(const core::JobEvent& event) override;
   void Refresh() override;
+  void Close() override;
 
  private:
   Writer write_;
+  Writer notice_;
+  ScreenSource screen_;
   const Clock& clock_;
   core::JobView view_;
   std::optional<core::JobWaiting> printed_waiting_;

@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "backend/local/capacity_probe.h"
+#include "client/catalog/local_jobs.h"
 #include "client/cli/messages.h"
 #include "client/follow/follow_job.h"
 #include "client/follow/local_master_source.h"
@@ -26,8 +27,10 @@
 #include "common/safe_text.h"
 #include "common/status_macros.h"
 #include "core/model/master_task.h"
+#include "core/record/job_view.h"
 #include "core/schedule/admission.h"
 #include "core/schedule/stage_graph.h"
+#include "history/job_logs.h"
 #include "jobfile/job/job_builder.h"
 #include "jobfile/xml/problem.h"
 #include "os/files/file_lock.h"
@@ -81,6 +84,20 @@ void PrintProblems(const std::vector<jobfile::Problem>& problems, const std::str
   (void)PrintForPeople(STDERR_FILENO, jobfile::RenderProblems(problems, prefix));
 }
 
+/// Spells the task of --logs as the logs' readers want it. NotFound – the job has no such task.
+absl::Status ResolveLogs(const core::JobDescription& job, std::string& task) {
+  if (task.empty()) return absl::OkStatus();
+  core::JobSubmitted submitted;
+  submitted.job_id = job.name;
+  for (const core::TaskType& type : core::WithMasterTask(job).types) {
+    submitted.types.push_back({type.name, type.instances});
+  }
+  core::JobView view;
+  view.Apply({.sequence = 1, .body = submitted});
+  TONY_ASSIGN_OR_RETURN(task, history::ResolveTask(view, task));
+  return absl::OkStatus();
+}
+
 /// `checkpoint_fd`: holds the lock of the job's checkpoint folder; -1: there is none.
 int RunLocalJob(const SubmitOptions& options, const Environment& environment,
                 const jobfile::LoadedJob& job, int checkpoint_fd) {
@@ -119,13 +136,17 @@ int RunLocalJob(const SubmitOptions& options, const Environment& environment,
     WriteJobId(options, job_id);
     return 0;
   }
-  if (options.on_started) options.on_started(job_id);
-  const absl::StatusOr<core::Verdict> verdict = FollowJob(
-      options, environment, conf,
-      [&](EventLoop& loop, const Clock& clock) {
-        return std::make_unique<LocalMasterSource>(loop, clock, limits, *std::move(master));
-      },
-      /*owner=*/true, folder.am_log());
+  const FollowedJob followed{.id = job_id,
+                             .make_source =
+                                 [&](EventLoop& loop, const Clock& clock) {
+                                   return std::make_unique<LocalMasterSource>(loop, clock, limits,
+                                                                              *std::move(master));
+                                 },
+                             .open_catalog = [&]() -> absl::StatusOr<std::unique_ptr<JobCatalog>> {
+                               return std::make_unique<LocalJobs>(job.result.local.dir, clock);
+                             },
+                             .hangup_log = folder.am_log()};
+  const absl::StatusOr<core::Verdict> verdict = FollowJob(options, environment, conf, followed);
   // A held lock means that an ApplicationMaster still lives because the user left early; it cleans
   // up by itself.
   const absl::StatusOr<os::UniqueFd> lock = os::LockFile(folder.am_lock());
@@ -142,7 +163,8 @@ int RunLocalJob(const SubmitOptions& options, const Environment& environment,
 
 }  // namespace
 
-int RunSubmit(const SubmitOptions& options, const Environment& environment) {
+int RunSubmit(const SubmitOptions& given, const Environment& environment) {
+  SubmitOptions options = given;
   for (const std::string& warning : options.warnings) PrintError(warning);
   const jobfile::LoadedJob job = Load(options, environment);
   if (!job.result.ok()) {
@@ -150,6 +172,10 @@ int RunSubmit(const SubmitOptions& options, const Environment& environment) {
     return kBadUsage;
   }
   if (!options.quiet) PrintProblems(job.result.notes, "note: ");
+  if (options.logs) {
+    const absl::Status resolved = ResolveLogs(job.result.job, *options.logs);
+    if (!resolved.ok()) return FailWith(Annotate(resolved, "--logs"), kBadUsage);
+  }
   const bool local = job.result.backend == jobfile::Backend::kLocal;
   if (local) {
     absl::StatusOr<std::optional<core::NeverFits>> refused = CheckCapacity(job.result);

@@ -39,12 +39,13 @@ absl::StatusOr<int> RunAttach(const CommandLine& line, const VerbContext& contex
   SubmitOptions style;
   style.json = line.Has("json");
   style.quiet = line.Has("quiet");
-  const absl::StatusOr<core::Verdict> verdict = FollowJob(
-      style, context.environment, configuration,
-      [&](EventLoop& loop, const Clock&) {
-        return std::make_unique<AttachedSource>(loop, *named->catalog, job);
-      },
-      /*owner=*/false);
+  style.all = line.Has("all");
+  const auto make_source = [&](EventLoop& loop, const Clock&) {
+    return std::make_unique<AttachedSource>(loop, *named->catalog, job);
+  };
+  const absl::StatusOr<core::Verdict> verdict =
+      FollowJob(style, context.environment, configuration,
+                {.id = job.id, .make_source = make_source, .owner = false});
   if (verdict.ok()) return core::ExitCode(*verdict);
   if (!absl::IsCancelled(verdict.status())) return verdict.status();
   const std::string id = SafeText(job.id);
@@ -64,7 +65,8 @@ Verb AttachVerb() {
       "default).\n"
       "Shows the table of tony-submit, or lines if the output is no terminal, and ends with the "
       "job.\nCtrl-C ends this program and not the job (exit status 6); tony kill ends a job.\n",
-      {{"quiet", "", false, "print the verdict only"}},
+      {{"quiet", "", false, "print the verdict only"},
+       {"all", "", false, "list each task in the table, also where many are alike"}},
       1,
       &RunAttach,
       kJobExitStatus};

@@ -243,8 +243,9 @@ absl::StatusOr<int> RunLogs(const CommandLine& line, const VerbContext& context)
   const auto notice = [&context](const std::string& sentence) {
     context.err(absl::StrCat("tony: ", SafeText(sentence), "\n"));
   };
-  TONY_ASSIGN_OR_RETURN(const JobCatalog::Logs logs,
-                        jobs->FindLogs(job, {options.selection, follow, notice}));
+  TONY_ASSIGN_OR_RETURN(
+      const JobCatalog::Logs logs,
+      jobs->FindLogs(job, {.selection = options.selection, .follow = follow, .notice = notice}));
   if (!logs.missing.empty()) notice(logs.missing);
   job.folder = logs.folder;
   if (line.Has("first-error")) return PrintFirstError(line, job, options.selection, context);

@@ -69,6 +69,8 @@ absl::StatusOr<int> RunRerun(const CommandLine& line, const VerbContext& context
   options.quiet = line.Has("quiet");
   options.detach = line.Has("detach");
   options.dry_run = line.Has("dry-run");
+  if (line.Has("logs")) options.logs = line.Value("logs");
+  TONY_RETURN_IF_ERROR(CheckLogs(options));
   RaiseOpenFiles();
   return RunSubmit(options, context.environment);
 }
@@ -86,7 +88,11 @@ Verb RerunVerb() {
           {{"resume", "", false, "continue from the checkpoints of JOB"},
            {"detach", "", false, "print the new job's id and return while it goes on"},
            {"dry-run", "", false, "print what would run, without running it"},
-           {"quiet", "", false, "print the verdict only"}},
+           {"quiet", "", false, "print the verdict only"},
+           {.name = "logs",
+            .value = "TASK",
+            .meaning = "print what the tasks print, as tony-submit --logs does",
+            .optional = true}},
           1,
           &RunRerun,
           kJobExitStatus};

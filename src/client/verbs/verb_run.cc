@@ -1,16 +1,10 @@
 // `tony run`: runs a program of this folder in several tasks, without a job file.
 //
-// The job is tony-submit's, with keys that would stand in a job file. The output is that of a
-// child, `tony logs --follow`: it reads the logs from their files, on this machine or through the
-// cluster, so a terminal that is slow holds up neither the job nor its events.
-#include <unistd.h>
+// The job is tony-submit's, with keys that would stand in a job file, and followed with --logs.
 
 #include <cerrno>
-#include <csignal>
 #include <cstdlib>
 #include <filesystem>
-#include <memory>
-#include <optional>
 #include <system_error>
 
 #include "absl/status/status.h"
@@ -18,29 +12,20 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "client/cli/messages.h"
 #include "client/cli/options.h"
 #include "client/cli/python_program.h"
 #include "client/cli/terminal.h"
 #include "client/jobs/remove_job.h"
-#include "client/show/job_table.h"
 #include "client/submit/submit_command.h"
-#include "client/verbs/named_jobs.h"
 #include "client/verbs/program_folder.h"
 #include "client/verbs/verbs.h"
 #include "common/process_setup.h"
 #include "common/status_macros.h"
 #include "os/archives/archive_writer.h"
 #include "os/files/files.h"
-#include "os/files/wait_readable.h"
-#include "os/processes/own_program.h"
-#include "os/processes/subprocess.h"
 
 namespace tony::client {
 namespace {
-
-/// Time for the last lines of a job that is over.
-constexpr std::chrono::seconds kOutputPatience{10};
 
 void Say(const VerbContext& context, const std::string& sentence) {
   context.err(absl::StrCat("tony: ", SafeText(sentence), "\n"));
@@ -179,54 +164,6 @@ absl::StatusOr<SubmitOptions> MakeOptions(const CommandLine& line, const VerbCon
   return options;
 }
 
-/// A child that prints what the job's tasks print. Not thread safe.
-class Output {
- public:
-  /// `line`: the options that say where the job is.
-  explicit Output(const CommandLine& line) : line_(line) {}
-
-  void Start(const std::string& job_id) {
-    job_id_ = job_id;
-    const absl::StatusOr<std::string> program = os::ProgramBeside("tony");
-    if (!program.ok()) return PrintError(std::string(program.status().message()));
-    os::SubprocessRequest request;
-    request.arguments = {*program, "logs", "--follow", job_id};
-    for (const std::string& conf : line_.Values("conf")) {
-      request.arguments.push_back(absl::StrCat("--conf=", conf));
-    }
-    if (line_.Has("backend")) {
-      request.arguments.push_back(absl::StrCat("--backend=", line_.Value("backend")));
-    }
-    request.stdout_fd = STDOUT_FILENO;
-    request.stderr_fd = STDERR_FILENO;
-    // In a session of its own, so that Ctrl-C stops the job and not what shows its last lines.
-    absl::StatusOr<os::Subprocess> child = os::StartOwnProgram(request);
-    if (!child.ok()) return PrintError(std::string(child.status().message()));
-    child_ = *std::move(child);
-  }
-
-  /// Waits until everything is printed. A job that goes on without this process, after Ctrl-C has
-  /// been pressed three times, is shown no longer.
-  void Finish() {
-    if (!child_ || os::WaitReadable(child_->pidfd(), kOutputPatience)) return;
-    child_->SignalSession(SIGTERM);
-  }
-
-  const std::string& job_id() const { return job_id_; }
-
- private:
-  const CommandLine& line_;
-  std::string job_id_;
-  std::optional<os::Subprocess> child_;
-};
-
-/// Prints the verdict of a job whose output has been printed.
-void PrintVerdict(const CommandLine& line, const VerbContext& context, const std::string& job_id) {
-  const absl::StatusOr<NamedJobs> named = FindNamedJobs(line, context, {job_id});
-  if (!named.ok()) return Say(context, std::string(named.status().message()));
-  context.out(RenderVerdict(named->jobs[0].job.view, context.screen));
-}
-
 absl::StatusOr<int> Run(const CommandLine& line, const VerbContext& context) {
   if (line.positionals.empty()) {
     return absl::InvalidArgumentError(
@@ -241,14 +178,9 @@ absl::StatusOr<int> Run(const CommandLine& line, const VerbContext& context) {
   Program packed(line, context);
   TONY_RETURN_IF_ERROR(packed.Prepare());
   TONY_ASSIGN_OR_RETURN(SubmitOptions options, MakeOptions(line, context, program, packed.path()));
-  Output output(line);
-  const bool shown = !options.json && !options.detach;
-  if (shown) options.on_started = [&output](const std::string& id) { output.Start(id); };
+  if (!options.json && !options.detach) options.logs = "";
   RaiseOpenFiles();
-  const int status = RunSubmit(options, context.environment);
-  output.Finish();
-  if (!output.job_id().empty()) PrintVerdict(line, context, output.job_id());
-  return status;
+  return RunSubmit(options, context.environment);
 }
 
 }  // namespace

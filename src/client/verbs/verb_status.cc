@@ -33,14 +33,19 @@ absl::StatusOr<int> RunStatus(const CommandLine& line, const VerbContext& contex
     return kVerbDone;
   }
   Screen screen = context.screen;
-  screen.max_tasks = std::numeric_limits<int>::max();  // printed once, so it may scroll
+  // Printed once, so it may scroll.
+  screen.max_tasks = std::numeric_limits<int>::max();
+  screen.rows = 0;
+  screen.all = line.Has("all");
   std::string text;
   if (job.job.view.last_sequence == 0) {
     text = SafeText(absl::StrCat(job.id, "  ", job.job.StateName())) + "\n";
     const std::string waiting = RenderWaiting(job.job.view, context.clock->UnixMillis());
     if (!waiting.empty()) absl::StrAppend(&text, waiting, "\n");
   } else {
-    text = RenderJobTable(job.job, context.clock->UnixMillis(), screen);
+    // An ended job has no running task, and so no lines.
+    text = RenderJobTable(job.job, context.clock->UnixMillis(), screen,
+                          job.alive ? TaskLines().Read(job.job.view) : std::vector<TaskLine>());
   }
   for (const core::JobView::Attempt& attempt : job.job.view.attempts)
     absl::StrAppend(&text, SafeText(attempt.Describe()), "\n");
@@ -56,14 +61,15 @@ absl::StatusOr<int> RunStatus(const CommandLine& line, const VerbContext& contex
 }  // namespace
 
 Verb StatusVerb() {
-  return {"status",
-          "[JOB]",
-          "one job: its tasks, what it waits for, its earlier attempts, its verdict",
-          "JOB is a job's name, a part of it from the start or to the end, or \"latest\" (the "
-          "default).\n",
-          {},
-          1,
-          &RunStatus};
+  return {
+      "status",
+      "[JOB]",
+      "one job: its tasks, what it waits for, its earlier attempts, its verdict",
+      "JOB is a job's name, a part of it from the start or to the end, or \"latest\" (the "
+      "default).\nTasks of a type that are alike share a row, if the job has more than 16 tasks.\n",
+      {{"all", "", false, "list each task, also where many are alike"}},
+      1,
+      &RunStatus};
 }
 
 }  // namespace tony::client

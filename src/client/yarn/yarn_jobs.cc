@@ -234,6 +234,7 @@ absl::StatusOr<JobCatalog::Logs> YarnJobs::FollowLogs(const StoredJob& job,
   TONY_ASSIGN_OR_RETURN(const rpc::Credentials credentials, ReadCredentials(job.id));
   LiveLogs::Options options;
   options.selection = request.selection;
+  options.handles_signals = request.handles_signals;
   options.make_source = [this, id = job.id, credentials](EventLoop& loop, const Clock& clock) {
     YarnMasterSource::Options source;
     source.job_id = id;

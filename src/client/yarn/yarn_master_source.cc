@@ -8,7 +8,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "backend/yarn/yarn_job.h"
-#include "client/cli/terminal.h"
 #include "client/yarn/yarn_access.h"
 #include "common/logging.h"
 #include "common/status_macros.h"
@@ -54,7 +53,7 @@ void YarnMasterSource::LookUp() {
 void YarnMasterSource::OnAnswer() {
   answered_ = true;
   if (std::exchange(lost_, false)) {
-    PrintNotice(
+    callbacks_.notice(
         absl::StrCat("the ApplicationMaster at ", address_, " answers; following the job again"));
   }
 }
@@ -65,22 +64,23 @@ void YarnMasterSource::OnNoAnswer() {
 
 void YarnMasterSource::ReportLost(const std::string& why) {
   if (std::exchange(lost_, true)) return;
-  PrintNotice(absl::StrCat("no word from the ApplicationMaster at ", address_, ": ", why,
-                           "; trying again and again"));
+  callbacks_.notice(absl::StrCat("no word from the ApplicationMaster at ", address_, ": ", why,
+                                 "; trying again and again"));
 }
 
 void YarnMasterSource::OnConcluded() {
   concluded_ = true;
   exit_notice_ = loop_.After(kExitNotice, [this] {
-    PrintNotice(absl::StrCat("the job is over; waiting for YARN to note it, ",
-                             Seconds(options_.exit_deadline),
-                             " s at most (tony.client.am-exit-timeout-ms)"));
+    callbacks_.notice(absl::StrCat("the job is over; waiting for YARN to note it, ",
+                                   Seconds(options_.exit_deadline),
+                                   " s at most (tony.client.am-exit-timeout-ms)"));
   });
   exit_deadline_ = loop_.After(options_.exit_deadline, [this] {
     watch_.Stop();
-    PrintNotice(absl::StrCat("leaving: the job is over, but for ", Seconds(options_.exit_deadline),
-                             " s YARN has not noted it; yarn application -status ", options_.job_id,
-                             " shows whether it will"));
+    callbacks_.notice(absl::StrCat("leaving: the job is over, but for ",
+                                   Seconds(options_.exit_deadline),
+                                   " s YARN has not noted it; yarn application -status ",
+                                   options_.job_id, " shows whether it will"));
     callbacks_.over(std::nullopt, absl::OkStatus());
   });
   LookUp();
@@ -125,7 +125,7 @@ void YarnMasterSource::OnWaiting(const backend::ApplicationReport& report) {
   const std::string sentence =
       absl::StrCat("waiting for YARN to start the ApplicationMaster in queue ", report.queue, ": ",
                    DiagnosticsOf(report));
-  if (std::exchange(last_notice_, sentence) != sentence) PrintNotice(sentence);
+  if (std::exchange(last_notice_, sentence) != sentence) callbacks_.notice(sentence);
 }
 
 void YarnMasterSource::OnAway(const absl::Status& status) {
@@ -136,7 +136,8 @@ void YarnMasterSource::OnAway(const absl::Status& status) {
   const TimePoint now = clock_.Now();
   if (!away_since_) {
     away_since_ = now;
-    PrintNotice(absl::StrCat("no word of the job at the moment: ", std::string(status.message())));
+    callbacks_.notice(
+        absl::StrCat("no word of the job at the moment: ", std::string(status.message())));
   }
   if (now - *away_since_ < options_.lease) return;
   watch_.Stop();

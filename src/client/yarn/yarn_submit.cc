@@ -24,6 +24,7 @@
 #include "client/staging/yarn_cache.h"
 #include "client/staging/yarn_staging.h"
 #include "client/yarn/yarn_access.h"
+#include "client/yarn/yarn_jobs.h"
 #include "client/yarn/yarn_master_source.h"
 #include "client/yarn/yarn_remains.h"
 #include "common/status_macros.h"
@@ -219,22 +220,25 @@ class YarnSubmission {
   }
 
   int Follow(const rpc::Credentials& credentials) {
-    if (options_.on_started) options_.on_started(job_id_);
     const jobfile::Configuration& conf = job_.configuration;
     // Tidies while the job runs. The end of the job stops it; the rest is left for the next
     // submission.
     const std::jthread tidying([this](const std::stop_token& stop) { Tidy(stop); });
+    const auto make_source = [&](EventLoop& loop, const Clock& clock) {
+      return std::make_unique<YarnMasterSource>(
+          loop, clock, cluster_,
+          YarnMasterSource::Options{
+              .job_id = job_id_,
+              .credentials = credentials,
+              .exit_deadline = conf.GetDuration("tony.client.am-exit-timeout-ms"),
+              .lease = conf.GetDuration("tony.client.lease"),
+              .waiting_notice = conf.GetDuration("tony.am.waiting-notice-ms")});
+    };
     const absl::StatusOr<core::Verdict> verdict =
-        FollowJob(options_, environment_, conf, [&](EventLoop& loop, const Clock& clock) {
-          return std::make_unique<YarnMasterSource>(
-              loop, clock, cluster_,
-              YarnMasterSource::Options{
-                  .job_id = job_id_,
-                  .credentials = credentials,
-                  .exit_deadline = conf.GetDuration("tony.client.am-exit-timeout-ms"),
-                  .lease = conf.GetDuration("tony.client.lease"),
-                  .waiting_notice = conf.GetDuration("tony.am.waiting-notice-ms")});
-        });
+        FollowJob(options_, environment_, conf,
+                  {.id = job_id_, .make_source = make_source, .open_catalog = [&] {
+                     return YarnJobs::Open(cluster_);
+                   }});
     if (verdict.ok()) return core::ExitCode(*verdict);
     // InvalidArgument means that YARN refused the application, so nothing ever ran. In all other
     // cases there may be checkpoints, so nothing is removed.

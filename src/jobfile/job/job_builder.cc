@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "jobfile/job/framework.h"
 #include "jobfile/job/horovod_settings.h"
+#include "jobfile/job/job_name.h"
 #include "jobfile/job/job_order.h"
 #include "jobfile/job/job_rules.h"
 #include "jobfile/job/job_types.h"
@@ -27,6 +28,7 @@ namespace {
 /// node is lost.
 constexpr std::chrono::minutes kReattachOnYarn{15};
 constexpr char kFaultHandler[] = "PYTHONFAULTHANDLER";
+constexpr char kNameKey[] = "tony.application.name";
 
 core::Timeouts BuildTimeouts(const Configuration& configuration) {
   core::Timeouts timeouts;
@@ -137,7 +139,7 @@ void CheckLocalSettings(const Configuration& configuration, const LocalSettings&
 
 // Builds the parts of the job that do not depend on task types.
 void BuildApplication(const Configuration& configuration, core::JobDescription* job) {
-  job->name = configuration.GetText("tony.application.name");
+  job->name = configuration.GetText(kNameKey);
   job->framework = FrameworkOf(configuration);
   if (absl::EqualsIgnoreCase(configuration.GetText("tony.application.distributed-mode"), "FCFS")) {
     job->mode = core::DistributedMode::kFirstComeServed;
@@ -248,6 +250,13 @@ BuildResult BuildJob(const Configuration& configuration, FileChecks file_checks)
 LoadedJob LoadJob(const Sources& sources, FileChecks file_checks) {
   LoadResult loaded = LoadConfiguration(sources);
   LoadedJob job{std::move(loaded.configuration), {}};
+  // The derived name becomes part of the configuration, since the ApplicationMaster reads that from
+  // another folder.
+  if (job.configuration.GetText(kNameKey).empty()) {
+    const DerivedName derived = DeriveJobName(job.configuration, sources);
+    (void)job.configuration.Set(
+        kNameKey, {derived.name, {.layer = Layer::kCommandLine, .file = derived.origin}});
+  }
   // If a file is no XML, its keys are missing, and the problems of BuildJob() would only follow
   // from that.
   if (loaded.readable) job.result = BuildJob(job.configuration, file_checks);

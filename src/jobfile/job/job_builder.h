@@ -11,8 +11,8 @@ namespace tony::jobfile {
 /// exist.
 BuildResult BuildJob(const Configuration& configuration, FileChecks file_checks = FileChecks::kOn);
 
-/// The local backend's settings of this machine, for programs that have no job. A wrong value counts
-/// as the default.
+/// The local backend's settings of this machine, for programs that have no job. A wrong value
+/// counts as the default.
 LocalSettings BuildLocalSettings(const Configuration& configuration);
 
 /// A configuration and the job built from it.
@@ -22,7 +22,8 @@ struct LoadedJob {
 };
 
 /// Runs LoadConfiguration() and BuildJob() and returns the problems of both. If a file cannot be
-/// read at all, only the problems of loading are returned.
+/// read at all, only the problems of loading are returned. A job without a name gets one
+/// (job/job_name.h).
 LoadedJob LoadJob(const Sources& sources, FileChecks file_checks = FileChecks::kOn);
 
 }  // namespace tony::jobfile

@@ -10,8 +10,10 @@ KeyGroup ApplicationKeys() {
   group.introduction = "Name, backend and framework of the job.";
   group.keys = {
       {.name = "tony.application.name",
-       .default_value = "TonyApplication",
-       .meaning = "The job's name in lists and pages."},
+       .meaning =
+           "The job's name in lists and pages. Unless set: the name of the job file's folder, "
+           "or of the file itself if that is neither `job.xml` nor `tony.xml`; without a job "
+           "file the name of the script or program that the command runs."},
       {.name = "tony.backend",
        .type = ValueType::kChoice,
        .default_value = "local",

@@ -41,10 +41,10 @@ absl::Status FolderWatcher::Watch(const std::string& folder) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<std::string>> FolderWatcher::Wait(std::chrono::milliseconds timeout) {
-  pollfd readable{fd_.get(), POLLIN, 0};
-  const int ready =
-      poll(&readable, 1, timeout.count() < 0 ? -1 : static_cast<int>(timeout.count()));
+absl::StatusOr<std::vector<std::string>> FolderWatcher::Wait(std::chrono::milliseconds timeout,
+                                                             int stop_fd) {
+  pollfd readable[] = {{fd_.get(), POLLIN, 0}, {stop_fd, POLLIN, 0}};
+  const int ready = poll(readable, 2, timeout.count() < 0 ? -1 : static_cast<int>(timeout.count()));
   if (ready < 0 && errno != EINTR) return Error("cannot wait for files");
   std::set<std::string> paths;
   alignas(inotify_event) char buffer[16384];

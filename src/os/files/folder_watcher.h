@@ -27,8 +27,9 @@ class FolderWatcher {
   /// Waits until a file was created, moved here, written to, or closed after writing, for at most
   /// `timeout` (negative: without limit). Returns the paths, each once; none at the time-out. If
   /// the kernel's queue overflowed, returns all watched folders. Unavailable – the kernel's queue
-  /// cannot be read.
-  absl::StatusOr<std::vector<std::string>> Wait(std::chrono::milliseconds timeout);
+  /// cannot be read. The wait also ends when `stop_fd` is readable (-1: none).
+  absl::StatusOr<std::vector<std::string>> Wait(std::chrono::milliseconds timeout,
+                                                int stop_fd = -1);
 
   /// Readable when Wait() has something to return.
   int fd() const { return fd_.get(); }

@@ -178,12 +178,27 @@ TEST(SubmitOptions, RefusesBadUsage) {
   EXPECT_THAT(ErrorOf({}), HasSubstr("there is no job"));
 }
 
+TEST(SubmitOptions, LogsTakesATaskOnlyWithAnEqualsSign) {
+  EXPECT_EQ(Parse({"job.xml"}).logs, std::nullopt);
+  EXPECT_EQ(Parse({"--logs", "job.xml"}).logs, "");
+  EXPECT_EQ(Parse({"--logs", "job.xml"}).job_file, "job.xml");
+  EXPECT_EQ(Parse({"--logs=worker:1", "job.xml"}).logs, "worker:1");
+  EXPECT_EQ(ErrorOf({"--logs", "--logs=ps", "job.xml"}),
+            "--logs was given twice: '' and 'ps'; give it once");
+  EXPECT_EQ(ErrorOf({"--logs", "--detach", "job.xml"}),
+            "--logs has no effect with --detach, which returns before the job runs; leave --logs "
+            "out, and tony logs -f shows the output");
+  EXPECT_EQ(ErrorOf({"--logs", "--quiet", "job.xml"}),
+            "--logs prints what the tasks print, and --quiet excludes that; leave one of the two "
+            "out");
+}
+
 TEST(SubmitOptions, HelpNamesEveryOptionWithinTheWidth) {
   const std::string help = RenderSubmitHelp(80);
   for (const char* name :
        {"hdfs_classpath", "python_binary_path", "python_venv", "executes", "task_params",
         "shell_env", "container_env", "conf", "conf_file", "src_dir", "sidecar_tensorboard_log_dir",
-        "help", "debug", "detach", "dry-run", "json", "quiet", "version"}) {
+        "help", "debug", "detach", "dry-run", "json", "logs[=TASK]", "quiet", "version"}) {
     EXPECT_THAT(help, HasSubstr(absl::StrCat("--", name))) << help;
   }
   size_t column = 0;

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "absl/strings/str_split.h"
 #include "client/cli/terminal.h"
 #include "tests/client/sample_events.h"
@@ -46,7 +48,8 @@ TEST(JobTable, KeepsEveryLineWithinTheWidth) {
   ExpectGolden("table_narrow_colored", RenderJobTable(job, events.now(), Screen{40, 20, true}));
 }
 
-TEST(JobTable, CollapsesManyTasksToCounts) {
+/// Two hundred workers, five of which have failed, and parameter servers that have not started.
+SampleEvents ManyTasks() {
   SampleEvents events;
   events.Submit({{"ps", 4}, {"worker", 200}});
   events.State(core::JobState::kRunning);
@@ -54,10 +57,51 @@ TEST(JobTable, CollapsesManyTasksToCounts) {
     const bool failed = index % 40 == 7;
     core::TaskChanged change =
         events.Task("worker", index, failed ? core::TaskState::kFailed : core::TaskState::kRunning);
+    if (index == 150) change.host = "node7";
     if (failed) change.exit = NastyExit();
     events.Add(change, 1);
   }
-  ExpectGolden("table_counts", RenderJobTable(Fold(events), events.now(), Screen{80, 20, false}));
+  return events;
+}
+
+TEST(JobTable, FoldsTasksThatAreAlike) {
+  const SampleEvents events = ManyTasks();
+  ExpectGolden("table_folded", RenderJobTable(Fold(events), events.now(), Screen{80, 20, false}));
+  ExpectGolden("table_folded_narrow",
+               RenderJobTable(Fold(events), events.now(), Screen{20, 20, false}));
+}
+
+TEST(JobTable, ListsEachTaskWhereAllAreWanted) {
+  const SampleEvents events = ManyTasks();
+  Screen screen{80, 20, false};
+  screen.all = true;
+  const std::string text = RenderJobTable(Fold(events), events.now(), screen);
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1 + 1 + 204 + 1);
+  EXPECT_THAT(text, HasSubstr("\nworker:199  RUNNING    1        127.0.0.1:20199  0.0s\n"));
+}
+
+TEST(JobTable, CountsTasksThatAreTooDifferentForTheScreen) {
+  const SampleEvents events = ManyTasks();
+  ExpectGolden("table_counts", RenderJobTable(Fold(events), events.now(), Screen{80, 4, false}));
+}
+
+TEST(JobTable, HasTheNewestLinesOfTasksWhereThereIsRoom) {
+  const SampleEvents events = RunningJob();
+  const int64_t now = events.now() + 63'000;
+  const std::vector<TaskLine> lines = {
+      {{"chief", 0},
+       "epoch 4 loss 0.0058 which is less than it was after any other epoch",
+       now - 400},
+      {{"worker", 1}, "Läuft 漢字 50%|████▌", now - 83'000},
+      {{"worker", 2}, "from the future", now + 1000}};
+  Screen screen{80, 20, false};
+  ExpectGolden("table_lines", RenderJobTable(Fold(events), now, screen, lines));
+  screen.width = 24;
+  ExpectGolden("table_lines_narrow", RenderJobTable(Fold(events), now, screen, lines));
+  screen = Screen{80, 20, false};
+  screen.rows = 10;  // eight lines, the cursor's, and one
+  EXPECT_THAT(RenderJobTable(Fold(events), now, screen, lines),
+              ::testing::AllOf(HasSubstr("chief:0, 0.4s ago: epoch 4"), Not(HasSubstr("Läuft"))));
 }
 
 TEST(JobTable, SaysWhatIsWaitedFor) {

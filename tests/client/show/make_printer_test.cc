@@ -8,6 +8,9 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <functional>
+
 #include "client/cli/terminal.h"
 #include "common/fake_clock.h"
 #include "rpc/convert/event_json.h"
@@ -142,6 +145,79 @@ TEST(Progress, TableIsRedrawnInPlace) {
   ExpectGolden("table_sequence", rig.output);
 }
 
+TEST(Progress, TableSaysWhoIsWaitedForAfterCtrlC) {
+  std::vector<core::JobEvent> events = FailedJob().events();
+  events.resize(RunningJob().events().size());
+  Rig rig(ProgressStyle::kTable);
+  rig.Feed(events);
+  const auto drawn = [&](const std::function<void()>& change) {
+    rig.output.clear();
+    change();
+    return rig.output;
+  };
+  EXPECT_THAT(drawn([&] { rig.printer->OnStop(std::chrono::seconds(5)); }),
+              HasSubstr("\nStopping; Ctrl-C again: leave the terminal, the job ends by itself\n"));
+  SampleEvents stopping = RunningJob();
+  stopping.State(core::JobState::kStopping);
+  rig.printer->OnEvent(stopping.events().back());
+  EXPECT_THAT(drawn([&] { rig.printer->Refresh(); }),
+              HasSubstr("\nStopping (chief:0, ps:0, worker:0 and 1 more have "));
+  const std::vector<std::pair<std::string, int>> others = {{"chief", 0}, {"ps", 0}, {"worker", 1}};
+  for (const auto& [type, index] : others) {
+    stopping.AddTask(type, index, core::TaskState::kStopped);
+    rig.printer->OnEvent(stopping.events().back());
+  }
+  rig.clock.Advance(std::chrono::milliseconds(stopping.now() + 2'500 - rig.clock.UnixMillis()));
+  EXPECT_THAT(drawn([&] { rig.printer->Refresh(); }),
+              HasSubstr("\nStopping (worker:0 has 3 s left); Ctrl-C again: leave the terminal, the "
+                        "job ends by itself\n"));
+  rig.clock.Advance(std::chrono::seconds(4));
+  EXPECT_THAT(drawn([&] { rig.printer->Refresh(); }),
+              HasSubstr("\nStopping (worker:0 is being killed); Ctrl-C again"));
+  stopping.End(core::Outcome::kKilled, core::Reason::kKilledByUser, "Stopped by the user.");
+  rig.printer->OnEvent(stopping.events().back());
+  EXPECT_THAT(rig.output, HasSubstr("\x1b[?7hKILLED (KILLED_BY_USER): Stopped by the user.\n"));
+  EXPECT_THAT(drawn([&] { rig.printer->Close(); }), "");
+}
+
+TEST(Progress, NoticesStandAboveTheTable) {
+  Rig rig(ProgressStyle::kTable);
+  rig.Feed(RunningJob().events());
+  rig.output.clear();
+  rig.printer->Notice("the ApplicationMaster \x1b[2Jwas lost");
+  EXPECT_THAT(rig.output, ::testing::StartsWith("\r\x1b[Jthe ApplicationMaster was lost\n\x1b[?7l"
+                                                "digits (job-20240101-0001)  RUNNING"));
+}
+
+TEST(Progress, TheTableStaysWhenOthersPrint) {
+  Rig rig(ProgressStyle::kTable);
+  rig.Feed(RunningJob().events());
+  for (const bool last : {false, true}) {
+    rig.output.clear();
+    last ? rig.printer->Close() : rig.printer->Suspend();
+    EXPECT_THAT(rig.output, ::testing::StartsWith("\r\x1b[J"));
+    EXPECT_THAT(rig.output, ::testing::EndsWith("\x1b[?7h"));  // the cursor is below
+    rig.output.clear();
+    rig.printer->Refresh();
+    // The next table does not erase what others have printed since.
+    EXPECT_THAT(rig.output, Not(HasSubstr("\x1b[J")));
+    EXPECT_EQ(rig.output.empty(), last);
+  }
+}
+
+TEST(Progress, ATableIsNeverHigherThanTheScreen) {
+  Screen screen{80, 1, false};
+  for (const int rows : {1, 2, 4, 6, 9, 20}) {
+    screen.rows = rows;
+    Rig rig(ProgressStyle::kTable, screen);
+    rig.Feed(RunningJob().events());
+    rig.output.clear();
+    rig.printer->OnStop(std::chrono::seconds(5));
+    EXPECT_LE(std::count(rig.output.begin(), rig.output.end(), '\n'), std::max(1, rows - 1))
+        << rows << ": " << rig.output;
+  }
+}
+
 TEST(Progress, TableWritesNothingWhenNothingChanged) {
   Rig rig(ProgressStyle::kTable);
   rig.Feed(FailedJob().events());
@@ -233,7 +309,7 @@ TEST(Progress, FitsARealTerminalAndFollowsItsSize) {
   printer->Refresh();
   const std::string seen = ReadUntil(master, "worker  2      2 RUNNING");
   EXPECT_THAT(seen, HasSubstr("worker:1  "));
-  EXPECT_THAT(seen, HasSubstr("\x1b[8A\r\x1b[J"));
+  EXPECT_THAT(seen, HasSubstr("\x1b[8A\r\x1b[J"));  // eight lines up at once, and erased later
   EXPECT_THAT(seen, HasSubstr("TYPE    TASKS  STATES"));
   close(slave);
   close(master);

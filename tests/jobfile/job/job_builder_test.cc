@@ -105,7 +105,7 @@ TEST_F(JobBuilderTest, FillsInTheDefaults) {
   const BuildResult result =
       Build({{"tony.worker.instances", "1"}, {"tony.worker.command", "true"}});
   core::JobDescription expected;
-  expected.name = "TonyApplication";
+  expected.name = std::filesystem::path(folder_.path()).filename();
   expected.types = {
       {.name = "worker", .instances = 1, .resources = {2048, 1, 0}, .command = "true"}};
   expected.am_resources = {2048, 1, 0};

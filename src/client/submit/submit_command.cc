@@ -20,6 +20,7 @@
 #include "client/jobs/seen_time.h"
 #include "client/staging/staging.h"
 #include "client/submit/dry_run.h"
+#include "client/submit/image_check.h"
 #include "client/submit/job_id.h"
 #include "client/yarn/yarn_submit.h"
 #include "common/safe_text.h"
@@ -160,6 +161,7 @@ int RunSubmit(const SubmitOptions& options, const Environment& environment) {
     return 0;
   }
   if (!local) return RunYarnJob(options, environment, job);
+  if (const int code = PrepareImages(options, job); code != 0) return code;
   return RunLocalJob(options, environment, job);
 }
 

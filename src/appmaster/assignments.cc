@@ -51,6 +51,7 @@ Assignments::Assignments(std::string job_id, int incarnation, const core::JobDes
       job_(job),
       gpu_tool_(local.gpu_program),
       gpu_timeout_(local.gpu_timeout),
+      hides_other_gpus_(local.hides_other_gpus),
       folders_(std::move(folders)),
       staged_(std::move(staged)),
       collective_key_(std::move(collective_key)) {
@@ -110,7 +111,9 @@ v1::Assignment Assignments::For(const core::Task& task, const std::string& model
   assignment.set_log_segment_bytes(logs.segment);
   assignment.set_log_total_bytes(logs.total);
   for (const std::string& pattern : job_.logs.redact) assignment.add_log_redact(pattern);
-  for (int gpu : task.container->gpus) assignment.add_gpus(gpu);
+  // The driver numbers the GPUs that it sees. In an image it sees the container's own only.
+  int seen = 0;
+  for (int gpu : task.container->gpus) assignment.add_gpus(hides_other_gpus_ ? seen++ : gpu);
   assignment.set_gpu_tool(gpu_tool_);
   assignment.set_gpu_tool_timeout_ms(gpu_timeout_.count());
   return assignment;

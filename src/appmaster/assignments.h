@@ -37,6 +37,7 @@ class Assignments {
   const core::JobDescription& job_;
   const std::string gpu_tool_;
   const std::chrono::milliseconds gpu_timeout_;
+  const bool hides_other_gpus_;
   const TaskFolders folders_;
   const v1::StagedFiles staged_;
   const std::string collective_key_;

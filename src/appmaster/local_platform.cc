@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "appmaster/page/folder_logs.h"
 #include "backend/local/capacity_probe.h"
@@ -93,6 +94,11 @@ absl::StatusOr<std::unique_ptr<core::ClusterBackend>> LocalPlatform::MakeBackend
   };
   options.other_children = [this] { return executor_starter_->Helpers(); };
   options.environment = options_.environment;
+  if (!built.images.by_type.empty()) {
+    TONY_ASSIGN_OR_RETURN(options.images, MakeImages(built));
+    // The monitors of containers become this process's children without its knowledge.
+    options.other_children = nullptr;
+  }
   options.host_id = machine.boot_id;
   options.kill_timeout = built.job.timeouts.container_kill;
   options.capacity = backend::ProbeCapacity(local, machine, WantsGpus(built.job));
@@ -100,6 +106,22 @@ absl::StatusOr<std::unique_ptr<core::ClusterBackend>> LocalPlatform::MakeBackend
     notes_.push_back(std::move(note));
   }
   return std::make_unique<backend::LocalBackend>(loop_, std::move(options), listener);
+}
+
+absl::StatusOr<std::shared_ptr<backend::ImageContainers>> LocalPlatform::MakeImages(
+    const jobfile::BuildResult& built) {
+  backend::ImageContainers::Options options;
+  options.settings = built.images;
+  options.job_folder = folder_;
+  options.user = options_.user;
+  if (absl::StartsWith(built.job.checkpoint_dir, "/")) {
+    options.writable_folders.push_back(built.job.checkpoint_dir);
+  }
+  TONY_ASSIGN_OR_RETURN(
+      options.engine,
+      backend::FindEngine(built.images.engine, backend::EngineFolders(options_.environment)));
+  TONY_ASSIGN_OR_RETURN(options.runtime, backend::PrepareRuntime(built.local.dir));
+  return std::make_shared<backend::ImageContainers>(loop_, std::move(options));
 }
 
 absl::StatusOr<std::unique_ptr<PageEntry>> LocalPlatform::MakePageEntry(

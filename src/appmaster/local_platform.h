@@ -7,6 +7,7 @@
 
 #include "appmaster/options.h"
 #include "appmaster/platform.h"
+#include "backend/image/image_containers.h"
 #include "backend/local/executor_starter.h"
 #include "common/event_loop.h"
 #include "os/files/unique_fd.h"
@@ -47,6 +48,9 @@ class LocalPlatform : public Platform {
   void CleanUp() override;
 
  private:
+  absl::StatusOr<std::shared_ptr<backend::ImageContainers>> MakeImages(
+      const jobfile::BuildResult& built);
+
   const Options options_;
   EventLoop& loop_;
   const storage::JobFolder folder_;

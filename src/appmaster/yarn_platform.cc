@@ -151,8 +151,8 @@ absl::StatusOr<std::unique_ptr<core::ClusterBackend>> YarnPlatform::MakeBackend(
   options.allocation.other_resources = built.yarn.other_resources;
   options.allocation.node_labels = built.yarn.node_labels;
   options.allocation.placements = built.yarn.placements;
-  for (const auto& [type, image] : built.yarn.docker_images) {
-    options.environment[type] = backend::DockerEnvironment(image, built.yarn.docker_mounts);
+  for (const auto& [type, image] : built.images.by_type) {
+    options.environment[type] = backend::DockerEnvironment(image, built.images.mounts);
   }
   // Two periods, one for the node's stop and one for giving back to the ResourceManager, plus a
   // reserve.

@@ -53,6 +53,8 @@ int main(int argc, char** argv) {
   absl::StatusOr<tony::executor::Options> options =
       tony::executor::ParseOptions(arguments, environment);
   if (!options.ok()) return Fail(options.status(), kBadUsage);
+  const absl::Status variables = tony::executor::AddVariables(*options, environment);
+  if (!variables.ok()) return Fail(variables, kFailed);
   tony::SetLogLevel(options->log_level);
   // The keeper starts the program, so it keeps the limit of the user's login. This process raises
   // its own limit afterwards, for tunnels and the rendezvous.

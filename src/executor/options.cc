@@ -7,11 +7,14 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "common/command_line.h"
 #include "common/option_store.h"
+#include "common/overlay_variables.h"
 #include "common/status_macros.h"
 #include "executor/setup/container_folders.h"
 #include "hadoop/auth/token_file.h"
+#include "os/files/files.h"
 
 namespace tony::executor {
 namespace {
@@ -34,6 +37,7 @@ absl::StatusOr<int64_t> ParseMegabytes(const std::string& text) {
   return megabytes << 20;
 }
 
+// Longer than 60 lines because it is a table with a row for each option.
 OptionTable TableOf(Options& options) {
   return {
       {.name = "container-id",
@@ -62,6 +66,11 @@ OptionTable TableOf(Options& options) {
        .value = "NAME",
        .meaning = "the secret of Hadoop's token file that holds the credentials",
        .store = StoreText(options.credentials_secret)},
+      {.name = "environment-file",
+       .value = "FILE",
+       .meaning =
+           "variables that replace those of this process: NAME=value, each with a NUL behind",
+       .store = StoreText(options.environment_file)},
       {.name = "registry-timeout-ms",
        .value = "NUMBER",
        .meaning = "the limit in milliseconds for the ApplicationMaster's first answer; 0: none",
@@ -104,6 +113,13 @@ absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& arguments,
     return absl::InvalidArgumentError(kUsage);
   }
   return options;
+}
+
+absl::Status AddVariables(const Options& options, std::vector<std::string>& environment) {
+  if (options.environment_file.empty()) return absl::OkStatus();
+  TONY_ASSIGN_OR_RETURN(const std::string text, os::ReadFile(options.environment_file));
+  environment = OverlaidVariables(environment, absl::StrSplit(text, '\0', absl::SkipEmpty()));
+  return absl::OkStatus();
 }
 
 absl::StatusOr<rpc::Credentials> ReadCredentials(const Options& options) {

@@ -25,6 +25,7 @@ struct Options {
   std::string credentials_file;
   std::string credentials_secret;  ///< name of a secret in `token_file`
   std::string token_file;  ///< Hadoop's token file, from HADOOP_TOKEN_FILE_LOCATION; may be empty
+  std::string environment_file;  ///< variables in addition to the environment; empty: none
   std::chrono::milliseconds registry_timeout{
       0};                              ///< limit for the ApplicationMaster's first answer; 0: none
   os::ContainmentOptions containment;  ///< how the program is contained, and its memory limit
@@ -40,6 +41,10 @@ struct Options {
 /// flag is missing, unknown, not a number or not a way of containment.
 absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& arguments,
                                      const std::vector<std::string>& environment);
+
+/// Lays the variables of `options.environment_file` over `environment` ("NAME=value"). The codes of
+/// os::ReadFile().
+absl::Status AddVariables(const Options& options, std::vector<std::string>& environment);
 
 /// The credentials by which the executor authenticates itself. The codes of rpc::LoadCredentials;
 /// NotFound – there is no such secret.

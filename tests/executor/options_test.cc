@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "hadoop/auth/token_file.h"
+#include "os/files/files.h"
 #include "tests/os/temporary_folder.h"
 
 namespace tony::executor {
@@ -35,6 +36,18 @@ TEST(ExecutorOptionsTest, WaitsForEverUnlessToldOtherwise) {
   const auto options = Parse({"--container-id=c", "--master=m:1", "--credentials=f"});
   ASSERT_TRUE(options.ok()) << options.status();
   EXPECT_EQ(options->registry_timeout, std::chrono::milliseconds(0));
+}
+
+TEST(ExecutorOptionsTest, VariablesOfAFileReplaceThoseOfTheProcess) {
+  os::TemporaryFolder folder;
+  const auto options = Parse({"--container-id=c", "--master=m:1", "--credentials=f",
+                              "--environment-file=" + (folder / "variables")});
+  ASSERT_TRUE(options.ok()) << options.status();
+  std::vector<std::string> environment = {"A=1", "AB=2", "B=3"};
+  EXPECT_TRUE(absl::IsNotFound(AddVariables(*options, environment)));
+  ASSERT_TRUE(os::WriteFileAtomically(folder / "variables", std::string("A=x\ny\0C=\0", 9)).ok());
+  ASSERT_TRUE(AddVariables(*options, environment).ok());
+  EXPECT_THAT(environment, ElementsAre("AB=2", "B=3", "A=x\ny", "C="));
 }
 
 TEST(ExecutorOptionsTest, TakesHowTheProgramIsHeld) {

@@ -205,9 +205,6 @@ TEST_F(BadInputTest, ALabelAndAConstraintOfSeveralPartsExcludeEachOther) {
 }
 
 TEST_F(BadInputTest, RefusedKeysSayWhatIsMissing) {
-  EXPECT_EQ(ProblemsWith({{"tony.docker.enabled", "true"}}),
-            "job.xml:4: tony.docker.enabled: works on the yarn backend only; "
-            "remove it or set it to false\n");
   EXPECT_THAT(ProblemsWith({{"tony.horovod.mode.test", "true"}}),
               HasSubstr("a made-up plan of ranks"));
   EXPECT_THAT(ProblemsWith({{"tony.history.location", "/hist"}}), HasSubstr("no history server"));
@@ -231,6 +228,12 @@ TEST_F(BadInputTest, DockerNeedsAnImageForEachContainer) {
   EXPECT_EQ(problems({{"tony.docker.containers.image", "x"}, {"tony.docker.wroker.image", "y"}}),
             "job.xml:7: tony.docker.wroker.image: there is no task type 'wroker'; set "
             "tony.wroker.instances, or remove it\n");
+  EXPECT_THAT(problems({{"tony.docker.containers.image", "--privileged"}}),
+              HasSubstr("'--privileged' is no name of an image"));
+  EXPECT_EQ(ProblemsWith({{"tony.docker.enabled", "true"}}),
+            "job.xml:4: tony.docker.enabled: there is no image for worker; set "
+            "tony.docker.containers.image or tony.docker.worker.image\n")
+      << "on this machine the ApplicationMaster needs none";
   for (const std::string mount :
        {"/a", "/a:/b", ":/b:ro", "/a:b:ro", "/a:/b:ro:x", "/a:/b:r", "/a:/b:ro+", "/a:/b:+slave"}) {
     EXPECT_EQ(
@@ -473,14 +476,14 @@ TEST_F(BadInputTest, AllProblemsAreToldAtOnceInTheirOrder) {
             "two\n"
             "job.xml:4: tony.worker.memory: '2gb' is not an amount of memory; write a whole number "
             "of megabytes (2048 or 2048m) or gigabytes (2g)\n"
-            "job.xml:5: tony.docker.enabled: works on the yarn backend only; "
-            "remove it or set it to false\n"
             "job.xml:6: tony.application.src-dir: " +
                 folder_.path() +
                 "/none does not exist; correct the path\n"
                 "--conf: tony.worker.gpu: unknown key; did you mean tony.worker.gpus?\n"
                 "job.xml:2: tony.worker.instances: the type has no command; set "
-                "tony.worker.command or tony.containers.command, or give --executes\n");
+                "tony.worker.command or tony.containers.command, or give --executes\n"
+                "job.xml:5: tony.docker.enabled: there is no image for worker; set "
+                "tony.docker.containers.image or tony.docker.worker.image\n");
 }
 
 TEST_F(BadInputTest, TheInterpreterIsNamedInsideItsEnvironment) {

@@ -49,7 +49,7 @@ MAY_INCLUDE = {
 # its list, and not those after it. "." is the house's own folder.
 FOLDER_ORDER = {
     "appmaster": ["page", "record", "."],
-    "backend": ["local", "yarn"],
+    "backend": ["image", "local", "yarn"],
     "client": [
         *("cli", "show", "jobs", "catalog", "follow", "remote_logs", "staging", "yarn", "submit"),
         *("verbs", "."),

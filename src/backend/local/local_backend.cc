@@ -13,13 +13,12 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "backend/local/executor_end.h"
 #include "backend/local/executor_finder.h"
 #include "common/clock.h"
 #include "common/logging.h"
-#include "common/process_setup.h"
+#include "common/overlay_variables.h"
 #include "common/status_macros.h"
-#include "core/tasks/task_exit.h"
-#include "logs/last_lines.h"
 #include "os/containment/cgroup_folder.h"
 #include "os/containment/container_remains.h"
 #include "os/files/folder_trust.h"
@@ -42,22 +41,6 @@ int NumberOf(const std::string& container_id) {
   return number;
 }
 
-std::string NameOf(const std::string& variable) { return variable.substr(0, variable.find('=')); }
-
-// The variables of `base` that `added` does not replace, followed by those of `added`.
-std::vector<std::string> Merged(const std::vector<std::string>& base,
-                                const std::vector<std::string>& added) {
-  std::vector<std::string> merged;
-  for (const std::string& variable : base) {
-    const bool replaced = std::any_of(added.begin(), added.end(), [&](const std::string& other) {
-      return NameOf(other) == NameOf(variable);
-    });
-    if (!replaced) merged.push_back(variable);
-  }
-  merged.insert(merged.end(), added.begin(), added.end());
-  return merged;
-}
-
 std::string LastPart(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 /// Opens the folder `name` in `path`, which is a folder in `job`; creates both if missing.
@@ -65,19 +48,6 @@ absl::StatusOr<os::FolderHandle> MakeIn(const os::FolderHandle& job, const std::
                                         const std::string& name) {
   TONY_ASSIGN_OR_RETURN(const os::FolderHandle folder, job.OpenOrMake(LastPart(path)));
   return folder.OpenOrMake(name);
-}
-
-core::ContainerEnd EndOf(const os::ExitStatus& status, const std::string& log_path) {
-  core::TaskExit exit{.code = status.code, .signal = status.signal};
-  if (status.signal != 0) exit.cause = core::TaskExit::Cause::kSignaled;
-  std::string sentence = absl::StrCat("tony-executor ", exit.Describe());
-  // kExitUnable means that the machine refused something, e.g. too few threads; the log's last line
-  // says what.
-  if (status.signal == 0 && status.code == kExitUnable) {
-    const std::string last = logs::LastLines(log_path, 1);
-    if (!last.empty()) absl::StrAppend(&sentence, ": ", last);
-  }
-  return {.lost = status.signal != 0, .sentence = std::move(sentence)};
 }
 
 }  // namespace
@@ -99,14 +69,16 @@ struct LocalBackend::Executor {
     std::visit([number](const auto& kind) { kind.Signal(number); }, process);
   }
   /// How the executor ended; nullopt while it lives.
-  std::optional<core::ContainerEnd> End() {
+  std::optional<core::ContainerEnd> End(const ImageContainers* images) {
     if (const auto* stranger = std::get_if<os::ProcessHandle>(&process)) {
       if (!stranger->ended()) return std::nullopt;
       return core::ContainerEnd{.lost = true, .sentence = "tony-executor has ended"};
     }
     const std::optional<os::ExitStatus> status = std::get<os::Subprocess>(process).TryWait();
     if (!status) return std::nullopt;
-    return EndOf(*status, log_path);
+    if (images == nullptr) return EndOfExecutor(*status, log_path);
+    if (auto end = images->EngineEnd(*status, log_path)) return end;
+    return EndOfExecutor(ImageContainers::ExecutorStatus(*status), log_path);
   }
 };
 
@@ -123,14 +95,17 @@ LocalBackend::~LocalBackend() {
   // All executors share one deadline. An executor that cannot be killed keeps the job's claim alive
   // through the inherited descriptor, so its resources stay taken.
   const TimePoint deadline = clock.Now() + options_.kill_timeout;
+  std::vector<std::string> ended;
   for (auto& [id, live] : containers_) {
     if (live.executor == nullptr) continue;
+    ended.push_back(id);
     os::WaitReadable(live.executor->pidfd(), deadline - clock.Now());
-    if (!live.executor->End()) {
+    if (!live.executor->End(options_.images.get())) {
       LogWarning("an executor cannot be killed; what the job holds stays taken until it ends",
                  {{"container", id}, {"pid", live.executor->pid()}});
     }
   }
+  if (options_.images != nullptr) options_.images->RemoveNow(ended, options_.kill_timeout);
 }
 
 void LocalBackend::Later(std::function<void()> function) {
@@ -166,8 +141,8 @@ void LocalBackend::Reclaim(const std::vector<core::Container>& containers) {
     live.state = live.executor != nullptr ? State::kRunning : State::kFailedToStart;
     if (live.executor == nullptr) {
       Later([this, id = container.id] {
-        EndRemains(id);
-        End(id, {.lost = true, .sentence = "tony-executor is gone, since when nobody knows"});
+        EndWithRemains(
+            id, {.lost = true, .sentence = "tony-executor is gone, since when nobody knows"});
       });
     }
     containers_.emplace(container.id, std::move(live));
@@ -411,8 +386,7 @@ void LocalBackend::LaunchNow(const std::string& container_id, const core::Launch
              {{"container", container_id}, {"why", status.message()}});
   Later([this, container_id, sentence = std::string(status.message())] {
     // The executor may have run and been killed again, if no descriptor was left to watch it by.
-    EndRemains(container_id);
-    End(container_id, {.lost = false, .sentence = sentence});
+    EndWithRemains(container_id, {.lost = false, .sentence = sentence});
   });
 }
 
@@ -432,14 +406,14 @@ absl::Status LocalBackend::Start(LiveContainer& live, const core::LaunchContext&
   request.arguments.insert(request.arguments.end(), context.arguments.begin(),
                            context.arguments.end());
   request.arguments.push_back(absl::StrCat("--credentials=", secret_path));
-  request.environment = Merged(options_.environment, context.environment);
   request.working_folder = options_.job_folder.container(id);
   request.stdout_fd = log.get();
   request.stderr_fd = log.get();
   request.inherited_fds = {claim_->descriptor()};
   request.inherited_fds.insert(request.inherited_fds.end(), options_.inherited_fds.begin(),
                                options_.inherited_fds.end());
-  TONY_ASSIGN_OR_RETURN(os::Subprocess process, options_.start_executor(request));
+  TONY_ASSIGN_OR_RETURN(os::Subprocess process,
+                        StartExecutor(live.container, std::move(request), context, secrets));
   live.executor = std::make_unique<Executor>(Executor{
       .process = std::move(process),
       .log_path = absl::StrCat(options_.job_folder.logs(), "/", context.name, "/executor.log")});
@@ -449,12 +423,37 @@ absl::Status LocalBackend::Start(LiveContainer& live, const core::LaunchContext&
   return absl::OkStatus();
 }
 
+// An image has variables of its own, so the variables of this machine stay outside.
+absl::StatusOr<os::Subprocess> LocalBackend::StartExecutor(const core::Container& container,
+                                                           os::SubprocessRequest request,
+                                                           const core::LaunchContext& context,
+                                                           const os::FolderHandle& secrets) {
+  if (options_.images != nullptr) {
+    request.environment = context.environment;
+    return options_.images->Start(container, std::move(request), secrets);
+  }
+  request.environment = OverlaidVariables(options_.environment, context.environment);
+  return options_.start_executor(request);
+}
+
 void LocalBackend::OnExecutorReadable(const std::string& container_id) {
-  const std::optional<core::ContainerEnd> end = containers_.at(container_id).executor->End();
+  Executor& executor = *containers_.at(container_id).executor;
+  const std::optional<core::ContainerEnd> end = executor.End(options_.images.get());
   if (!end) return;
+  executor.watch.reset();
   LogInfo("an executor has ended", {{"container", container_id}, {"how", end->sentence}});
-  if (end->lost) EndRemains(container_id);
+  // The client of an engine that was not killed has removed its container.
+  if (end->lost) return EndWithRemains(container_id, *end);
   End(container_id, *end);
+}
+
+void LocalBackend::EndWithRemains(const std::string& container_id, const core::ContainerEnd& end) {
+  const auto finish = [this, container_id, end] {
+    EndRemains(container_id);
+    End(container_id, end);
+  };
+  if (options_.images == nullptr) return finish();
+  options_.images->Remove(container_id, lifetime_.Guard(finish));
 }
 
 // Processes are left behind only if the keeper was killed together with its executor.

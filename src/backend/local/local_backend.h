@@ -14,6 +14,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "backend/image/image_containers.h"
 #include "backend/local/ledger.h"
 #include "backend/local/ledger_watch.h"
 #include "common/event_loop.h"
@@ -42,8 +43,11 @@ struct LocalBackendOptions {
   std::vector<std::string> environment;  ///< "NAME=value", given to each executor before the
                                          ///< variables of its LaunchContext
   std::vector<int> inherited_fds;        ///< for each executor, after its claim in the ledger
-  std::string host_id;                   ///< identifies the current boot of this machine
-  core::Capacity capacity;               ///< see ProbeCapacity()
+  /// Runs the executors in containers of images. Null: the job has no images, and each executor is
+  /// started by start_executor.
+  std::shared_ptr<ImageContainers> images;
+  std::string host_id;      ///< identifies the current boot of this machine
+  core::Capacity capacity;  ///< see ProbeCapacity()
   Ledger::Options ledger;
   Duration kill_timeout =
       std::chrono::seconds(5);  ///< how long the destructor waits for executors to end
@@ -65,6 +69,10 @@ struct LocalBackendOptions {
 /// in the ledger as descriptor 3: as long as the executor, or any process to which it passes that
 /// descriptor, lives, no other job gets the resources that this job holds, even if the
 /// ApplicationMaster is gone.
+///
+/// With an image, the child process is the client of a container engine, and the executor runs in
+/// the container. A client that did not end well may leave its container behind, so the container
+/// is removed before its end is reported.
 class LocalBackend : public core::ClusterBackend {
  public:
   /// `loop` and `listener` must outlive this object. The ledger is not touched before the first
@@ -126,9 +134,15 @@ class LocalBackend : public core::ClusterBackend {
   void LaunchNext();
   void LaunchNow(const std::string& container_id, const core::LaunchContext& context);
   absl::Status Start(LiveContainer& live, const core::LaunchContext& context);
+  absl::StatusOr<os::Subprocess> StartExecutor(const core::Container& container,
+                                               os::SubprocessRequest request,
+                                               const core::LaunchContext& context,
+                                               const os::FolderHandle& secrets);
   void OnExecutorReadable(const std::string& container_id);
   /// Ends the processes that a killed executor may have left behind.
   void EndRemains(const std::string& container_id) const;
+  /// Does the same and then reports the end; in an image also removes the engine's container.
+  void EndWithRemains(const std::string& container_id, const core::ContainerEnd& end);
   void End(const std::string& container_id, const core::ContainerEnd& end);
 
   EventLoop& loop_;

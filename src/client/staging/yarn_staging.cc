@@ -252,10 +252,10 @@ class ClusterStager {
     launch.log = backend::kMasterLog;
     launch.view_acl = yarn_job_.view_acl();
     launch.modify_acl = yarn_job_.modify_acl();
-    const jobfile::YarnSettings& yarn = job_.result.yarn;
-    const auto image = yarn.docker_images.find(core::kMasterTaskType);
-    if (image != yarn.docker_images.end()) {
-      launch.environment = backend::DockerEnvironment(image->second, yarn.docker_mounts);
+    const jobfile::ImageSettings& images = job_.result.images;
+    const auto image = images.by_type.find(core::kMasterTaskType);
+    if (image != images.by_type.end()) {
+      launch.environment = backend::DockerEnvironment(image->second, images.mounts);
     }
     launch.resources = {backend::ExecutorTemplate(yarn_job_).resources.front()};  // the runtime
     TONY_ASSIGN_OR_RETURN(std::string tokens, MasterTokens());

@@ -22,6 +22,7 @@
 #include "client/staging/staging.h"
 #include "client/submit/checkpoint_folder.h"
 #include "client/submit/dry_run.h"
+#include "client/submit/image_check.h"
 #include "client/submit/job_id.h"
 #include "client/yarn/yarn_submit.h"
 #include "common/safe_text.h"
@@ -201,6 +202,7 @@ int RunSubmit(const SubmitOptions& given, const Environment& environment) {
     return kBadUsage;
   }
   if (!checkpoints.note.empty()) PrintError(checkpoints.note);
+  if (const int code = PrepareImages(options, job); code != 0) return code;
   return RunLocalJob(options, environment, job, checkpoints.lock.get());
 }
 

@@ -127,7 +127,7 @@ class YarnSubmission {
         client_(cluster.application_client(), cluster.timeout()) {}
 
   int Run() {
-    const bool in_docker = !job_.result.yarn.docker_images.empty();
+    const bool in_docker = !job_.result.images.by_type.empty();
     if (in_docker && !cluster_.docker().ok()) return FailWith(cluster_.docker(), kBadUsage);
     const auto created = client_.Create(job_.result.yarn.gpu_resource);
     if (!created.ok()) return FailWith(created.status(), kInfrastructure);

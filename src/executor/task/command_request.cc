@@ -86,20 +86,37 @@ std::optional<std::string> FindProgram(const std::string& word,
   return std::nullopt;
 }
 
-os::SpawnRequest RequestFor(const std::string& line, const std::vector<std::string>& environment,
-                            const std::string& working_folder) {
-  const os::SpawnRequest by_bash{.arguments = {"/bin/bash", "-c", line}};
-  if (!std::all_of(line.begin(), line.end(), IsPlain)) return by_bash;
+std::string FindShell(const std::string& root) {
+  for (const char* const shell : {"/bin/bash", "/bin/sh"}) {
+    if (::access(absl::StrCat(root, shell).c_str(), X_OK) == 0) return shell;
+  }
+  return "";
+}
+
+absl::StatusOr<os::SpawnRequest> RequestFor(const std::string& line,
+                                            const std::vector<std::string>& environment,
+                                            const std::string& working_folder,
+                                            const std::string& shell) {
+  std::vector<std::string> by_shell;
+  if (!shell.empty()) by_shell = {shell, "-c", line};
+  const auto request_by_shell = [&]() -> absl::StatusOr<os::SpawnRequest> {
+    if (!by_shell.empty()) return os::SpawnRequest{.arguments = by_shell};
+    return absl::InvalidArgumentError(
+        "the command needs a shell, and its image has neither /bin/bash nor /bin/sh; write plain "
+        "words that begin with a program of the image (/usr/bin/python3 train.py), or take an "
+        "image with a shell");
+  };
+  if (!std::all_of(line.begin(), line.end(), IsPlain)) return request_by_shell();
   const std::vector<std::string> words = absl::StrSplit(line, ' ', absl::SkipEmpty());
   // As a first word, NAME=VALUE sets a variable and %1 names a background process of the shell;
-  // both need bash.
+  // both need a shell.
   if (words.empty() || words[0].find_first_of("=%") != std::string::npos || IsOfBash(words[0])) {
-    return by_bash;
+    return request_by_shell();
   }
-  if (std::any_of(environment.begin(), environment.end(), SteersBash)) return by_bash;
+  if (std::any_of(environment.begin(), environment.end(), SteersBash)) return request_by_shell();
   const auto file = FindProgram(words[0], environment, working_folder);
-  if (!file || !IsBinaryOrScript(*file)) return by_bash;
-  return {.arguments = words, .program = *file, .fallback = by_bash.arguments};
+  if (!file || !IsBinaryOrScript(*file)) return request_by_shell();
+  return os::SpawnRequest{.arguments = words, .program = *file, .fallback = by_shell};
 }
 
 }  // namespace tony::executor

@@ -112,8 +112,9 @@ absl::Status TaskProcess::Spawn(const Command& command) {
                        [this](const std::string& sentence) { OnLogLoss(sentence); }}));
     pumps_.push_back(std::move(pump));
   }
-  os::SpawnRequest request =
-      RequestFor(command.shell_command, command.environment, command.working_folder);
+  TONY_ASSIGN_OR_RETURN(os::SpawnRequest request,
+                        RequestFor(command.shell_command, command.environment,
+                                   command.working_folder, FindShell("")));
   request.environment = command.environment;
   request.working_folder = command.working_folder;
   request.stdout_fd = pumps_[0]->write_end();

@@ -137,8 +137,6 @@ std::string StatusText(const Key& key) {
       return "works";
     case KeyStatus::kOneBackend:
       return absl::StrCat("works on the ", key.reason, " backend");
-    case KeyStatus::kNeedsBackend:
-      return absl::StrCat("works on the ", key.reason, " backend, refused elsewhere");
     case KeyStatus::kNote:
       return absl::StrCat("accepted with a note: ", key.reason);
     case KeyStatus::kRefused:

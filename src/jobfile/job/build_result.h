@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/model/job_description.h"
+#include "jobfile/job/image_settings.h"
 #include "jobfile/job/yarn_settings.h"
 #include "jobfile/values/user_shares.h"
 #include "jobfile/xml/problem.h"
@@ -33,6 +34,9 @@ struct LocalSettings {
   std::chrono::milliseconds gpu_timeout{10000};     ///< for one run of gpu_program
   std::chrono::milliseconds ledger_timeout{10000};  ///< for the ledger's lock
   int history_days = 30;  ///< days until an ended job is removed; 0 or less: never
+  /// Whether each container sees the GPUs that it was granted and no others, numbered from 0, as
+  /// those of an image do.
+  bool hides_other_gpus = false;
 
   bool operator==(const LocalSettings&) const = default;
 };
@@ -61,6 +65,7 @@ struct BuildResult {
   Backend backend = Backend::kLocal;
   LocalSettings local;
   YarnSettings yarn;
+  ImageSettings images;
   Packaging packaging;
   std::vector<Problem> notes;     ///< remarks about accepted keys; without remedies
   std::vector<Problem> problems;  ///< those of single keys first, in the order of the configuration

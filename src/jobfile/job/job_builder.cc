@@ -231,15 +231,19 @@ BuildResult BuildJob(const Configuration& configuration, FileChecks file_checks)
   result.job.python_interpreter = result.packaging.python_binary_path;
   BuildTaskTypes(configuration, &result);
   BuildTaskOrder(configuration, &result);
-  result.yarn = BuildYarnSettings(configuration, DeclaredTaskTypes(configuration));
+  const std::vector<std::string> types = DeclaredTaskTypes(configuration);
+  const bool on_yarn = result.backend == Backend::kYarn;
+  result.yarn = BuildYarnSettings(configuration, types);
+  result.images = BuildImageSettings(configuration, types, on_yarn);
+  result.local.hides_other_gpus = !on_yarn && !result.images.by_type.empty();
   result.job.preprocess = configuration.GetBoolean("tony.application.enable-preprocess");
   if (result.job.types.empty() || result.job.preprocess) {
     BuildMasterCommand(configuration, &result);
   }
-  if (result.backend == Backend::kYarn && !configuration.IsSet("tony.am.reattach-timeout-ms")) {
+  if (on_yarn && !configuration.IsSet("tony.am.reattach-timeout-ms")) {
     result.job.timeouts.reattach = kReattachOnYarn;
   }
-  if (result.backend == Backend::kYarn) {
+  if (on_yarn) {
     // Only YARN needs the limit: the local backend grants a gang all of its containers or none.
     result.job.timeouts.gang_hold = configuration.GetDuration("tony.container.hold-timeout-ms");
   }

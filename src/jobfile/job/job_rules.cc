@@ -4,18 +4,17 @@
 
 #include <algorithm>
 #include <functional>
-#include <iterator>
 #include <optional>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "common/nearest_name.h"
 #include "core/rendezvous/worker_hosts.h"
 #include "core/runtime/framework_variables.h"
 #include "core/runtime/runtime.h"
 #include "jobfile/job/horovod_rules.h"
+#include "jobfile/job/image_rules.h"
 #include "jobfile/job/key_check.h"
 #include "jobfile/keys/key_table.h"
 #include "jobfile/values/values.h"
@@ -27,17 +26,6 @@ constexpr char kFramework[] = "tony.application.framework";
 constexpr char kUntracked[] = "tony.application.untracked.jobtypes";
 constexpr char kSidecar[] = "tony.application.sidecar.jobtypes";
 constexpr char kStopOnFailure[] = "tony.application.stop-on-failure-jobtypes";
-
-// Whether YARN accepts the mode of a mount: an access, a propagation, or both, "ro+rslave".
-bool IsMountMode(const std::string& mode) {
-  static constexpr const char* kPropagations[] = {"shared", "rshared", "slave",
-                                                  "rslave", "private", "rprivate"};
-  if (mode == "ro" || mode == "rw") return true;
-  std::string propagation = mode;
-  if (absl::StartsWith(mode, "ro+") || absl::StartsWith(mode, "rw+")) propagation.erase(0, 3);
-  return std::find(std::begin(kPropagations), std::end(kPropagations), propagation) !=
-         std::end(kPropagations);
-}
 
 // The rules for one job. Not thread safe.
 class JobChecker {
@@ -65,6 +53,7 @@ class JobChecker {
     for (const char* const key : {kUntracked, kSidecar, kStopOnFailure}) CheckTypeList(key);
     CheckListsAreDisjoint();
     CheckTotals();
+    CheckImages(configuration_, &result_);
     if (result_.backend == Backend::kYarn) CheckOnYarn();
   }
 
@@ -258,50 +247,7 @@ class JobChecker {
 
   void CheckOnYarn() {
     CheckYarnResources();
-    CheckDocker();
     for (const auto& [type, label] : result_.yarn.node_labels) CheckLabel(type, label);
-  }
-
-  // The NodeManager of each node would refuse these values, or misread them, only after the
-  // containers are granted.
-  void CheckDocker() {
-    static constexpr char kImageCharacters[] =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/:@";
-    for (const auto& [owner, image] : result_.yarn.docker_images) {
-      const std::string own = absl::StrCat("tony.docker.", owner, ".image");
-      const bool is_own = !configuration_.GetText(own).empty();
-      if (image.empty()) {
-        Complain("tony.docker.enabled", absl::StrCat("there is no image for ", owner),
-                 absl::StrCat("set tony.docker.containers.image or ", own));
-      } else if (image.find_first_not_of(kImageCharacters) != std::string::npos) {
-        Complain(is_own ? own : "tony.docker.containers.image",
-                 absl::StrCat("'", image, "' is no name of an image"),
-                 "write it as for `docker run`: registry.example.com/name:tag");
-      }
-    }
-    CheckImageOwners();
-    for (const std::string& mount : result_.yarn.docker_mounts) {
-      const std::vector<std::string> parts = absl::StrSplit(mount, ':');
-      if (parts.size() == 3 && !parts[0].empty() && absl::StartsWith(parts[1], "/") &&
-          IsMountMode(parts[2])) {
-        continue;
-      }
-      Complain("tony.docker.containers.mount",
-               absl::StrCat("'", mount, "' is not of the form SOURCE:DESTINATION:MODE"),
-               "write folders of the node and of the container, and the mode: /data:/data:ro");
-    }
-  }
-
-  void CheckImageOwners() {
-    static constexpr char kRow[] = "tony.docker.<type>.image";
-    for (const Entry& entry : configuration_.entries()) {
-      const auto match = FindKey(entry.key);
-      if (!match || match->key->name != kRow || result_.yarn.docker_images.empty()) continue;
-      const std::string owner = std::vector<std::string>(absl::StrSplit(entry.key, '.'))[2];
-      if (result_.yarn.docker_images.contains(owner)) continue;
-      Complain(entry.key, absl::StrCat("there is no task type '", owner, "'"),
-               absl::StrCat("set tony.", owner, ".instances, or remove it"));
-    }
   }
 
   // YARN's scheduler looks for a node label only in constraints of one part.

@@ -69,8 +69,7 @@ class KeyChecker {
       : configuration_(configuration),
         file_checks_(file_checks),
         result_(*result),
-        types_(DeclaredTaskTypes(configuration)),
-        backend_(absl::AsciiStrToLower(configuration.GetText("tony.backend"))) {}
+        types_(DeclaredTaskTypes(configuration)) {}
 
   void Check() {
     for (const Entry& entry : configuration_.entries()) {
@@ -99,9 +98,6 @@ class KeyChecker {
     if (!match) return ReportUnknown(entry.key, last);
     const Key& key = *match->key;
     if (key.status == KeyStatus::kRefused) return CheckRefused(entry, key, key.reason);
-    if (key.status == KeyStatus::kNeedsBackend && key.reason != backend_) {
-      return CheckRefused(entry, key, absl::StrCat("works on the ", key.reason, " backend only"));
-    }
     if (!match->task_type.empty() && !CheckTaskType(entry, match->task_type)) return;
     if (key.status == KeyStatus::kNote && !ChangesNothing(key, entry.Value())) {
       result_.notes.push_back({last.origin.file, last.origin.line, entry.key, key.reason, ""});
@@ -215,7 +211,6 @@ class KeyChecker {
   BuildResult& result_;
   const std::vector<std::string> types_;
   const std::set<std::string> type_set_{types_.begin(), types_.end()};
-  const std::string backend_;
   std::set<std::string> reported_types_;
   int suggestions_ = 0;
 };

@@ -45,19 +45,6 @@ TypePlacement PlacementOf(const Configuration& configuration, const std::string&
   return placement;
 }
 
-void AddDocker(const Configuration& configuration, const std::vector<std::string>& types,
-               YarnSettings* yarn) {
-  if (!configuration.GetBoolean("tony.docker.enabled")) return;
-  std::vector<std::string> owners = types;
-  owners.push_back(core::kMasterTaskType);
-  for (const std::string& owner : owners) {
-    std::string image = configuration.GetText(absl::StrCat("tony.docker.", owner, ".image"));
-    if (image.empty()) image = configuration.GetText("tony.docker.containers.image");
-    yarn->docker_images[owner] = image;
-  }
-  yarn->docker_mounts = configuration.GetList("tony.docker.containers.mount");
-}
-
 }  // namespace
 
 YarnSettings BuildYarnSettings(const Configuration& configuration,
@@ -90,7 +77,6 @@ YarnSettings BuildYarnSettings(const Configuration& configuration,
     TypePlacement placement = PlacementOf(configuration, type);
     if (placement != TypePlacement()) yarn.placements[type] = std::move(placement);
   }
-  AddDocker(configuration, types, &yarn);
   // If one type has a placement, all types need tags, since constraints refer to tags. The default
   // is the type's name.
   if (yarn.placements.empty()) return yarn;

@@ -36,10 +36,6 @@ struct YarnSettings {
   /// Amounts of further resource types that each task gets, by task type and resource type.
   std::map<std::string, std::map<std::string, int64_t>> other_resources;
   std::map<std::string, TypePlacement> placements;  ///< by task type: all types, or none
-  /// Docker images by task type, the ApplicationMaster's as "am". Empty: the job's containers are
-  /// no Docker containers.
-  std::map<std::string, std::string> docker_images;
-  std::vector<std::string> docker_mounts;  ///< "source:destination:mode"
   std::string view_acl;
   std::string modify_acl;
   std::chrono::milliseconds timeout{0};  ///< for one call to a server

@@ -35,10 +35,9 @@ enum class ValueType {
 /// The support for a key in this version.
 enum class KeyStatus {
   kWorks,
-  kOneBackend,    ///< works on the backend named by Key::reason; ignored on others
-  kNeedsBackend,  ///< works on the backend named by Key::reason; refused on others
-  kNote,          ///< accepted without effect; Key::reason is the note for the user
-  kRefused,       ///< an error unless the value is TonY's default; Key::reason says what is missing
+  kOneBackend,  ///< works on the backend named by Key::reason; ignored on others
+  kNote,        ///< accepted without effect; Key::reason is the note for the user
+  kRefused,     ///< an error unless the value is TonY's default; Key::reason says what is missing
 };
 
 /// One row. A word of the name in angle brackets stands for any name: `tony.<type>.instances`.

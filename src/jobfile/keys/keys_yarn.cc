@@ -94,27 +94,40 @@ KeyGroup TypeLabelKeys() {
 
 KeyGroup DockerKeys() {
   using enum ValueType;
-  const auto needs_yarn = [](const std::string& name, ValueType type,
-                             const std::string& default_value, const std::string& meaning) {
-    Key key = OfYarn(name, type, default_value, meaning);
-    key.status = KeyStatus::kNeedsBackend;
-    return key;
-  };
   KeyGroup group;
   group.title = "Docker";
-  group.introduction = "Docker containers, on clusters whose nodes can run them.";
+  group.introduction =
+      "The tasks' containers are made from images: on this machine by podman or docker "
+      "([images](images.md)), on YARN by clusters whose nodes run Docker containers.";
   group.keys = {
-      needs_yarn(
-          "tony.docker.enabled", kBoolean, "false",
-          "Whether the job's containers are Docker containers, including the ApplicationMaster's."),
-      needs_yarn("tony.docker.containers.image", kText, "", "The image of all containers."),
-      needs_yarn("tony.docker.<type>.image", kText, "",
-                 "The image of one task type, or of the ApplicationMaster with `am`, in place of "
-                 "the image of all containers."),
-      needs_yarn(
-          "tony.docker.containers.mount", kList, "",
-          "Folders of the nodes that are mounted into containers: `SOURCE:DESTINATION:MODE`, the "
-          "mode `ro` or `rw`. The cluster has to allow them."),
+      {.name = "tony.docker.enabled",
+       .type = kBoolean,
+       .default_value = "false",
+       .meaning = "Whether the job's containers are made from images; on YARN also the "
+                  "ApplicationMaster's."},
+      {.name = "tony.docker.containers.image",
+       .type = kText,
+       .meaning = "The image of all containers."},
+      {.name = "tony.docker.<type>.image",
+       .type = kText,
+       .meaning = "The image of one task type, or of the ApplicationMaster with `am`, in place of "
+                  "the image of all containers."},
+      {.name = "tony.docker.containers.mount",
+       .type = kList,
+       .meaning = "Folders of the nodes, or of this machine, that are mounted into containers: "
+                  "`SOURCE:DESTINATION:MODE`, the mode `ro` or `rw`. A cluster has to allow them."},
+      {.name = "tony.docker.engine",
+       .type = kChoice,
+       .default_value = "auto",
+       .choices = {"auto", "podman", "docker"},
+       .meaning = "What runs the containers on this machine; `auto` takes podman if it is "
+                  "installed, otherwise docker. YARN has its own."},
+      {.name = "tony.docker.pull-timeout-ms",
+       .type = kMilliseconds,
+       .default_value = "3600000",
+       .minimum = 1000,
+       .meaning = "How long `tony-submit` waits for the download of one image that this machine "
+                  "does not have."},
   };
   return group;
 }

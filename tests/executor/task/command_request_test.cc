@@ -25,7 +25,7 @@ class CommandRequestTest : public ::testing::Test {
     ASSERT_EQ(::chmod((folder_ / name).c_str(), mode), 0);
   }
   os::SpawnRequest Request(const std::string& line) const {
-    return RequestFor(line, environment_, folder_.path());
+    return RequestFor(line, environment_, folder_.path(), "/bin/bash").value();
   }
   std::vector<std::string> Words(const std::string& line) const { return Request(line).arguments; }
   bool NeedsBash(const std::string& line) const {
@@ -44,6 +44,30 @@ TEST_F(CommandRequestTest, PlainWordsNeedNoShell) {
   EXPECT_THAT(Words("/bin/sleep 1"), ElementsAre("/bin/sleep", "1"));
   EXPECT_EQ(Request("sleep 1").program, "/usr/bin/sleep");
   EXPECT_THAT(Request("sleep 1").fallback, ElementsAre("/bin/bash", "-c", "sleep 1"));
+}
+
+TEST_F(CommandRequestTest, AnImageMayHaveAnotherShellOrNone) {
+  EXPECT_EQ(FindShell(""), "/bin/bash");
+  EXPECT_EQ(FindShell(folder_.path()), "");
+  ASSERT_EQ(::mkdir((folder_ / "bin").c_str(), 0755), 0);
+  AddFile("bin/sh", "", 0644);
+  EXPECT_EQ(FindShell(folder_.path()), "") << "it cannot be executed";
+  ASSERT_EQ(::chmod((folder_ / "bin/sh").c_str(), 0755), 0);
+  EXPECT_EQ(FindShell(folder_.path()), "/bin/sh");
+  const auto request = [this](const std::string& line, const std::string& shell) {
+    return RequestFor(line, environment_, folder_.path(), shell);
+  };
+  EXPECT_THAT(request("echo $A", "/bin/sh")->arguments, ElementsAre("/bin/sh", "-c", "echo $A"));
+  EXPECT_THAT(request("sleep 1", "/bin/sh")->fallback, ElementsAre("/bin/sh", "-c", "sleep 1"));
+  EXPECT_EQ(request("sleep 1", "")->program, "/usr/bin/sleep");
+  EXPECT_TRUE(request("sleep 1", "")->fallback.empty());
+  for (const std::string line : {"echo $A", "no-such-program", "exit 3"}) {
+    EXPECT_EQ(request(line, "").status().message(),
+              "the command needs a shell, and its image has neither /bin/bash nor /bin/sh; write "
+              "plain words that begin with a program of the image (/usr/bin/python3 train.py), or "
+              "take an image with a shell")
+        << line;
+  }
 }
 
 TEST_F(CommandRequestTest, WhateverBashWouldInterpretIsLeftToIt) {

@@ -96,15 +96,15 @@ TEST_F(HorovodTest, TheDriverStartsWithTheProcesses) {
 }
 
 TEST_F(HorovodTest, OnAClusterTheDriverIsATypeAsOthersAre) {
-  const YarnSettings yarn = Build({{"tony.backend", "yarn"},
+  const BuildResult built = Build({{"tony.backend", "yarn"},
                                    {"tony.docker.enabled", "true"},
                                    {"tony.docker.containers.image", "all"},
                                    {"tony.docker.driver.image", "small"},
                                    {"tony.application.node-label", "gpu"},
                                    {"tony.driver.node-label", "cpu"},
-                                   {"tony.worker.allocation-tags", "w"}})
-                                .yarn;
-  EXPECT_THAT(yarn.docker_images,
+                                   {"tony.worker.allocation-tags", "w"}});
+  const YarnSettings& yarn = built.yarn;
+  EXPECT_THAT(built.images.by_type,
               ElementsAre(Pair("am", "all"), Pair("driver", "small"), Pair("worker", "all")));
   EXPECT_EQ(yarn.node_labels.at("driver"), "cpu");
   EXPECT_EQ(yarn.node_labels.at("worker"), "gpu");

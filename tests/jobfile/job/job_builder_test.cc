@@ -348,13 +348,34 @@ TEST_F(JobBuilderTest, KnowsTheImagesOfContainers) {
                                  {"tony.docker.containers.image", "all"},
                                  {"tony.docker.ps.image", "ps"},
                                  {"tony.docker.containers.mount", "/a:/a:ro, /b:/b:rw"}};
-  EXPECT_THAT(Build(properties).yarn.docker_images, testing::IsEmpty());
+  EXPECT_THAT(Build(properties).images.by_type, testing::IsEmpty());
   Properties enabled = properties;
   enabled.push_back({"tony.docker.enabled", "true"});
-  const YarnSettings yarn = Build(enabled).yarn;
-  EXPECT_THAT(yarn.docker_images,
+  const BuildResult on_yarn = Build(enabled);
+  EXPECT_THAT(on_yarn.images.by_type,
               ElementsAre(Pair("am", "all"), Pair("ps", "ps"), Pair("worker", "all")));
-  EXPECT_THAT(yarn.docker_mounts, ElementsAre("/a:/a:ro", "/b:/b:rw"));
+  EXPECT_THAT(on_yarn.images.mounts, ElementsAre("/a:/a:ro", "/b:/b:rw"));
+  EXPECT_FALSE(on_yarn.local.hides_other_gpus);
+  enabled.front().second = "local";
+  const BuildResult here = Build(enabled);
+  EXPECT_THAT(here.images.by_type, ElementsAre(Pair("ps", "ps"), Pair("worker", "all")))
+      << "the ApplicationMaster starts containers, so it is in none";
+  EXPECT_TRUE(here.local.hides_other_gpus);
+  EXPECT_EQ(here.images.engine, "auto");
+  EXPECT_EQ(Build({{"tony.containers.command", "true"},
+                   {"tony.docker.enabled", "true"},
+                   {"tony.docker.containers.image", "one"}})
+                .images.by_type,
+            (std::map<std::string, std::string>{{"am", "one"}}))
+      << "the only task of a job without task types";
+}
+
+TEST_F(JobBuilderTest, KnowsTheModesOfMounts) {
+  EXPECT_EQ(ParseImageMount("/a:/b:ro"), (ImageMount{"/a", "/b", false, ""}));
+  EXPECT_EQ(ParseImageMount("/a:/b:rw"), (ImageMount{"/a", "/b", true, ""}));
+  EXPECT_EQ(ParseImageMount("/a:/b:ro+rslave"), (ImageMount{"/a", "/b", false, "rslave"}));
+  EXPECT_EQ(ParseImageMount("/a:/b:shared"), (ImageMount{"/a", "/b", true, "shared"}));
+  EXPECT_EQ(ParseImageMount("/a:/b:rslave"), (ImageMount{"/a", "/b", true, "rslave"}));
 }
 
 TEST_F(JobBuilderTest, KnowsWhereContainersMayBe) {

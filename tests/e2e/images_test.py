@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+"""The examples' PyTorch job in an image with its own Python, by the real podman.
+
+    images_test.py PROGRAMS [unittest's arguments]
+
+The image is made of the files that the job's interpreter uses, one gigabyte.
+"""
+
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "support"))
+
+# pylint: disable=wrong-import-position
+import examples
+import machine
+import podman_engine
+import tony_cli
+from examples import CHECKPOINT_EVERY
+
+IMAGE = "localhost/torch:1"
+# Prints every file that the program has opened as a library, and every package that it imports.
+LIST_FILES = """
+import os, sys
+sys.path.insert(0, sys.argv[1])
+import torch, torch.distributed, torch.nn.parallel, torch_digits, digits, options, records
+digits.load()
+for line in open("/proc/self/maps"):
+    if "/" in line and os.path.exists(line.split(maxsplit=5)[-1].strip()):
+        print(line.split(maxsplit=5)[-1].strip())
+for module in list(sys.modules.values()):
+    file = getattr(module, "__file__", None) or ""
+    if "-packages/" in file:
+        head, tail = file.split("-packages/")
+        print(f"{head}-packages/{tail.split('/')[0]}")
+print(os.path.dirname(os.__file__))
+print(sys.prefix + "/pyvenv.cfg")
+"""
+
+programs = None  # pylint: disable=invalid-name
+
+
+@unittest.skipIf(podman_engine.reason_to_skip(), podman_engine.reason_to_skip())
+class PyTorchInAnImage(examples.PyTorchDistributedDataParallel, unittest.TestCase):
+    """Two workers in step with each other, each in a container of its own."""
+
+    def make_site(self):
+        """A site whose engine has the image."""
+        site = tony_cli.Site(self, programs)
+        self.engine = podman_engine.Engine(self, site.folder / "engine")
+        site.environment.update(self.engine.environment)
+        self.engine.make_image(IMAGE, self.files(), [("/etc/image", b"torch\n")])
+        return site
+
+    def files(self):
+        """Everything that the interpreter needs for the example."""
+        listed = subprocess.run([self.python, "-c", LIST_FILES, ROOT / "examples/common"],
+                                stdout=subprocess.PIPE, text=True, check=True).stdout
+        files = set(listed.splitlines())
+        # By the names under which the loader looks for them, too.
+        mapped = [path for path in files if ".so" in path]
+        return sorted({*files, *podman_engine.files_of("/bin/sh", "/bin/bash", self.python, *mapped)})
+
+    def start_in_image(self, *task_params, retries=0, conf=()):
+        """Starts the example in containers of the image."""
+        image = ("tony.docker.enabled=true", f"tony.docker.containers.image={IMAGE}")
+        return self.start(*task_params, retries=retries, conf=(*image, *conf))
+
+    def remaining(self, job):
+        """The job's processes that live a moment after its end; the engine's clean up until then."""
+        machine.wait_until(lambda: not machine.processes_with(job.id), 30)
+        self.engine.wait_until_empty()
+        return machine.processes_with(job.id)
+
+    def test_trains_as_one(self):
+        self.assert_trained_in_one_epoch(self.start_in_image())
+
+    def test_resumes_after_a_killed_worker(self):
+        job = self.start_in_image("--slow-step-seconds 0.03", retries=1)
+        inside = int(job.wait_for_task("worker:1", "RUNNING")["pid"])
+        container = job.wait_for_task("worker:1", "RUNNING")["container"]
+        self.wait_for_steps(job, 5 * CHECKPOINT_EVERY // 2)
+        (worker,) = (
+            pid for pid in machine.processes_with(f"TONY_CONTAINER_ID={container}")
+            if f"\t{inside}\n" in pathlib.Path(f"/proc/{pid}/status").read_text().partition(
+                "NSpid:")[2].partition("NSpgid")[0])
+        os.kill(worker, signal.SIGKILL)
+        self.assert_succeeds(job)
+        self.assert_trained(job)
+        self.assert_one_restart(job, "signal 9")
+        code, said = self.run_check()
+        self.assertEqual(code, 0, said)
+
+    def test_too_little_memory(self):
+        job = self.start_in_image(conf=("tony.worker.memory=100m",))
+        self.assertEqual(job.wait(self.deadline_seconds), 1, self.describe(job))
+        self.assertRegex(job.verdict["sentence"], r"used more memory than its container has: "
+                                                  r"peak [\d.]+ MiB, limit 100 MiB")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    programs = pathlib.Path(sys.argv.pop(1)).resolve()
+    unittest.main()

@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+"""An installed tony: `cmake --install` into a folder, and jobs from there.
+
+The folder of the programs is part of a build, from which everything is installed.
+"""
+
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import integration_case
+import tony_cli
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PROGRAM = """
+import tony.collective as hvd
+hvd.init()
+print("ranks", hvd.allgather_object(hvd.rank()), "of", hvd.__file__)
+"""
+
+
+def install(prefix):
+    """Installs the build in the folder `prefix`."""
+    result = subprocess.run(
+        ["cmake", "--install", integration_case.programs.parent, "--prefix", prefix],
+        capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+class InstallTest(integration_case.JobTest):
+    """A tree in a folder with a blank, and a user who knows nothing but its programs."""
+
+    @classmethod
+    def setUpClass(cls):
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="tony-test-"))
+        cls.addClassCleanup(shutil.rmtree, folder)
+        # Of another name than the one that it was installed in: no path is compiled in.
+        install(folder / "first")
+        cls.prefix = (folder / "first").rename(folder / "a place")
+
+    def setUp(self):
+        self.site = tony_cli.Site(self, self.prefix / "bin")
+        self.home = self.site.folder / "home"
+        self.project = self.home / "project"
+        self.project.mkdir(parents=True)
+        (self.project / "train.py").write_text(PROGRAM)
+
+    def user_runs(self, *command):
+        """Runs a command in the user's project, in a plain environment; returns what it printed."""
+        result = subprocess.run(
+            command, cwd=self.project, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            timeout=tony_cli.DEADLINE_SECONDS, check=False,
+            env={"PATH": "/usr/bin:/bin", "HOME": str(self.home),
+                 "TONY_CONF_DIR": self.site.environment["TONY_CONF_DIR"]})
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        return result.stdout
+
+    def assert_trains(self, tony):
+        """Two ranks started by the program `tony` meet by the installed package."""
+        printed = self.user_runs(tony, "run", "-np", "2", "--memory", "200m", sys.executable, "-B",
+                                 "train.py").splitlines()
+        package = self.prefix / "lib/tony/python/tony/collective/__init__.py"
+        self.assertEqual(sorted(line for line in printed if line.startswith("worker:")),
+                         [f"worker:{rank} | ranks [0, 1] of {package}" for rank in range(2)])
+        self.assertIn("SUCCEEDED", printed[-1])
+
+    def test_a_job_trains(self):
+        self.assert_trains(self.prefix / "bin/tony")
+
+    def test_a_job_trains_by_a_symbolic_link(self):
+        link = self.home / "bin/tony"
+        link.parent.mkdir()
+        link.symlink_to(os.path.relpath(self.prefix / "bin/tony", link.parent))
+        self.assert_trains(link)
+
+    def test_a_running_job_survives_another_installation_over_its_own(self):
+        gate = tony_cli.Line(self, self.site.folder / "gate")
+        job = self.site.submit("--executes", f"read < {gate.path}",
+                               "--conf", "tony.worker.instances=1",
+                               "--conf", "tony.worker.memory=64m")
+        executor = self.executor_of(job, "worker:0")
+        install(self.prefix)
+        # The lost container's place is taken by an executor that is started from the new files.
+        os.kill(executor, signal.SIGKILL)
+        job.wait_until_running("worker:0", epoch=1)
+        gate.write()
+        self.assertEqual(job.wait(), 0, job.describe())
+
+    def test_the_tree_has_what_users_and_clusters_need(self):
+        for name in ("bin/tony", "bin/tony-submit", "libexec/tony/tony-am",
+                     "libexec/tony/tony-executor", "libexec/tony/tony-driver",
+                     "lib/tony/python/tony/collective/__init__.py",
+                     "lib/tony/python/tony/collective/libtony_collective.so",
+                     "lib/tony/tony-runtime.tar.gz", "include/tony/collective.h",
+                     "share/doc/tony/README.md", "share/doc/tony/LICENSE",
+                     "share/doc/tony/docs/configuration.md",
+                     "share/doc/tony/examples/pytorch-ddp/job.xml"):
+            self.assertTrue((self.prefix / name).is_file(), name)
+        self.assertEqual(list(self.prefix.rglob("__pycache__")), [])
+
+    def test_programs_are_stripped(self):
+        for name in ("bin/tony", "libexec/tony/tony-am",
+                     "lib/tony/python/tony/collective/libtony_collective.so"):
+            sections = subprocess.run(["readelf", "--sections", "--wide", self.prefix / name],
+                                      capture_output=True, text=True, check=True).stdout
+            self.assertIn(".text", sections)
+            self.assertNotIn(".symtab", sections, name)
+
+    def test_a_copied_client_names_what_is_missing(self):
+        alone = self.home / "tony-submit"
+        shutil.copy(self.prefix / "bin/tony-submit", alone)
+        result = subprocess.run(
+            [alone, "--executes", "true", "--conf", f"tony.local.dir={self.site.local_dir}",
+             "--conf", "tony.worker.instances=1", "--conf", "tony.worker.memory=64m"],
+            env=self.site.environment, capture_output=True, text=True, check=False,
+            timeout=tony_cli.DEADLINE_SECONDS)
+        self.assertEqual(result.returncode, 3, result.stderr)
+        self.assertIn(f"there is no program {self.home}/tony-am, which is a part of tony; "
+                      "install tony as a whole (docs/install.md)", result.stderr)
+
+
+if __name__ == "__main__":
+    integration_case.main()

@@ -15,7 +15,7 @@ if(NOT TONY_SANITIZE)
 endif()
 
 # Links among the documents hold, as everything is where it is in the repository.
-install(FILES README.md LICENSE DESTINATION share/doc/tony)
+install(FILES README.md CHANGELOG.md LICENSE DESTINATION share/doc/tony)
 install(DIRECTORY docs examples DESTINATION share/doc/tony USE_SOURCE_PERMISSIONS
         PATTERN __pycache__ EXCLUDE)
 

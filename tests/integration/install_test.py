@@ -6,6 +6,7 @@ The folder of the programs is part of a build, from which everything is installe
 
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -122,6 +123,68 @@ class InstallTest(integration_case.JobTest):
         self.assertEqual(result.returncode, 3, result.stderr)
         self.assertIn(f"there is no program {self.home}/tony-am, which is a part of tony; "
                       "install tony as a whole (docs/install.md)", result.stderr)
+
+
+class VersionTest(unittest.TestCase):
+    """What --version prints, and where the commit comes from."""
+
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="tony-test-"))
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.source = self.folder / "source"
+        (self.source / "cmake").mkdir(parents=True)
+        shutil.copy(ROOT / "cmake/commit.txt", self.source / "cmake")
+
+    def text(self):
+        """The text that a build of self.source has in it."""
+        output = self.folder / "version.cc"
+        subprocess.run(
+            ["cmake", "-D", f"SOURCE={self.source}", "-D", "VERSION=1.2.3",
+             "-D", f"OUTPUT={output}", "-P", ROOT / "cmake/version.cmake"], check=True)
+        return re.search('return "(.*)"', output.read_text()).group(1)
+
+    def git(self, *arguments):
+        """Runs git in self.source; returns what it printed."""
+        if not shutil.which("git"):
+            self.skipTest("there is no git")
+        identity = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org")
+        return subprocess.run(["git", "-C", self.source, *identity, *arguments],
+                              capture_output=True, text=True, check=True).stdout.strip()
+
+    def test_each_program_prints_the_same(self):
+        version = re.search(r"^project\(tony VERSION ([0-9.]+)",
+                            (ROOT / "CMakeLists.txt").read_text(), re.MULTILINE).group(1)
+        lines = set()
+        for name in ("tony", "tony-submit", "tony-am", "tony-executor", "tony-driver"):
+            result = subprocess.run([integration_case.programs / name, "--version"],
+                                    capture_output=True, text=True, check=False)
+            self.assertEqual((result.returncode, result.stderr), (0, ""), name)
+            lines.add(result.stdout)
+        self.assertEqual(len(lines), 1, lines)
+        self.assertRegex(
+            lines.pop(), rf"^tony {version} \(commit (unknown|[0-9a-f]{{7,}}, \d{{4}}-\d\d-\d\d)\)\n$")
+
+    def test_without_a_repository_the_commit_is_unknown(self):
+        self.assertEqual(self.text(), "tony 1.2.3 (commit unknown)")
+
+    def test_a_repositorys_commit(self):
+        self.git("init", "--quiet")
+        self.assertEqual(self.text(), "tony 1.2.3 (commit unknown)")
+        self.git("commit", "--quiet", "--allow-empty", "--message", "one",
+                 "--date", "2020-02-02T00:00:00Z")
+        commit = self.git("log", "-1", "--abbrev=7", "--format=%h, %cs")
+        self.assertEqual(self.text(), f"tony 1.2.3 (commit {commit})")
+
+    def test_a_source_archive_brings_its_commit_along(self):
+        shutil.copy(ROOT / ".gitattributes", self.source)
+        self.git("init", "--quiet")
+        self.git("add", ".")
+        self.git("commit", "--quiet", "--message", "one")
+        commit = self.git("log", "-1", "--format=%h, %cs")
+        self.git("archive", "--output", self.folder / "source.tar", "HEAD")
+        shutil.rmtree(self.source)
+        shutil.unpack_archive(self.folder / "source.tar", self.source)
+        self.assertEqual(self.text(), f"tony 1.2.3 (commit {commit})")
 
 
 if __name__ == "__main__":

@@ -187,5 +187,64 @@ class VersionTest(unittest.TestCase):
         self.assertEqual(self.text(), f"tony 1.2.3 (commit {commit})")
 
 
+class RecordedJobsTest(integration_case.JobTest):
+    """Jobs of released versions, which have failed once and then succeeded."""
+
+    def setUp(self):
+        super().setUp()
+        self.jobs = {}
+        for version in (pathlib.Path(__file__).parent / "recorded").iterdir():
+            for folder in version.iterdir() if version.is_dir() else ():
+                copy = self.site.local_dir / "jobs" / folder.name
+                shutil.copytree(folder, copy)
+                self.jobs[version.name] = copy
+        self.assertIn("0.1.0", self.jobs)
+        self.site.local_dir.chmod(0o700)
+        for path in self.site.local_dir.rglob("*"):
+            path.chmod(0o700 if path.is_dir() else 0o600)
+
+    def test_their_state_and_logs_are_read(self):
+        listed = {job["id"]: job for job in self.site.verb("list")}
+        for version, folder in self.jobs.items():
+            with self.subTest(version):
+                self.assertEqual(listed[folder.name]["state"], "SUCCEEDED")
+                status = self.site.verb("status", folder.name)
+                self.assertEqual(status["verdict"]["reason"], "TASKS_SUCCEEDED")
+                self.assertEqual({task["task"]: (task["state"], task["attempt"])
+                                  for task in status["tasks"]},
+                                 {"worker:0": ("SUCCEEDED", 2), "worker:1": ("SUCCEEDED", 2)})
+                shown = self.site.run("tony", "status", folder.name)
+                self.assertIn("SUCCEEDED (TASKS_SUCCEEDED): All 2 tracked tasks succeeded",
+                              shown.stdout, shown.stderr)
+                logs = self.site.run("tony", "logs", folder.name, "worker:1")
+                self.assertIn("hello from worker:1, attempt 2", logs.stdout, logs.stderr)
+
+    def test_they_are_submitted_again(self):
+        for version, folder in self.jobs.items():
+            with self.subTest(version):
+                result = self.site.run("tony", "rerun", folder.name)
+                self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+                self.assertIn("All 2 tracked tasks succeeded", result.stdout)
+
+    def test_they_are_removed(self):
+        for folder in self.jobs.values():
+            removed = self.site.run("tony", "rm", folder.name)
+            self.assertEqual(removed.returncode, 0, removed.stderr)
+            self.assertFalse(folder.exists())
+
+    def test_a_newer_versions_job_is_named_and_not_guessed_at(self):
+        folder = self.jobs["0.1.0"]
+        events = folder / "events.jsonl"
+        events.write_text(events.read_text().replace('"schema_version":1', '"schema_version":2'))
+        self.assertEqual([job["state"] for job in self.site.verb("list")
+                          if job["id"] == folder.name], ["UNREADABLE"])
+        shown = self.site.run("tony", "status", folder.name)
+        self.assertEqual(
+            shown.stdout,
+            f"{folder.name}  UNREADABLE\n"
+            "UNREADABLE: a newer tony has recorded this job, in version 2 of the record, and this "
+            "tony reads versions up to 1; use the newer tony for this job\n")
+
+
 if __name__ == "__main__":
     integration_case.main()

@@ -168,8 +168,12 @@ class DebTest(PackageCase):
         claim.touch()
         self.dpkg("--install", self.package)
         self.assertEqual(stat.S_IMODE(self.ledger.stat().st_mode), 0o1770)
+        cache = self.root / "usr/lib/tony/python/tony/collective/__pycache__"
+        cache.mkdir()
+        (cache / "torch.cpython-311.pyc").touch()
         self.dpkg("--remove", "tony")
         self.assertFalse((self.root / "usr/bin/tony").exists())
+        self.assertFalse((self.root / "usr/lib/tony").exists())
         self.assertTrue(claim.exists())
         self.dpkg("--purge", "tony")
         self.assertFalse(self.ledger.parent.exists())

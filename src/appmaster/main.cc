@@ -15,6 +15,7 @@
 #include "common/logging.h"
 #include "common/process_setup.h"
 #include "common/safe_text.h"
+#include "common/version.h"
 
 namespace {
 
@@ -47,6 +48,7 @@ absl::StatusOr<std::unique_ptr<tony::appmaster::Platform>> MakePlatform(
 
 int main(int argc, char** argv) {
   tony::SetUpProcess();
+  if (tony::AnswersVersion(argc, argv, tony::VersionText())) return 0;
   absl::StatusOr<tony::appmaster::Options> options = tony::appmaster::ParseOptions(argc, argv);
   if (!options.ok()) return Fail(options.status(), kBadUsage);
   if (options->look_up && options->yarn) return PrintMaster(*options);

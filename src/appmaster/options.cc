@@ -14,7 +14,7 @@
 #include "common/process_setup.h"
 #include "common/status_macros.h"
 #include "logs/container_logs.h"
-#include "os/processes/own_program.h"
+#include "os/processes/installation.h"
 
 extern char** environ;
 
@@ -109,7 +109,8 @@ absl::StatusOr<Options> ParseOptions(int argc, char** argv) {
   if (options.job_folder.empty() || options.job_folder.front() != '/' || options.job_id().empty()) {
     return absl::InvalidArgumentError(kUsage);
   }
-  TONY_ASSIGN_OR_RETURN(options.executor_path, os::ProgramBeside("tony-executor"));
+  TONY_ASSIGN_OR_RETURN(const os::Installation own, os::OwnInstallation());
+  options.executor_path = own.daemon("tony-executor");
   for (char** variable = environ; *variable != nullptr; ++variable) {
     options.environment.push_back(*variable);
   }

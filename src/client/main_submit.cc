@@ -7,10 +7,10 @@
 #include "client/cli/environment.h"
 #include "client/cli/messages.h"
 #include "client/cli/options.h"
-#include "client/cli/version.h"
 #include "client/submit/submit_command.h"
 #include "common/logging.h"
 #include "common/process_setup.h"
+#include "common/version.h"
 
 int main(int argc, char** argv) {
   tony::SetUpProcess();
@@ -25,7 +25,7 @@ int main(int argc, char** argv) {
     return 0;
   }
   if (options->version) {
-    tony::client::WriteOut(absl::StrCat("tony ", tony::client::kVersion, "\n"));
+    tony::client::WriteOut(absl::StrCat(tony::VersionText(), "\n"));
     return 0;
   }
   // Standard output belongs to the job's events; what this program logs is for people.

@@ -14,6 +14,7 @@
 #include "common/logging.h"
 #include "common/process_setup.h"
 #include "common/safe_text.h"
+#include "common/version.h"
 #include "os/files/files.h"
 
 namespace {
@@ -31,6 +32,7 @@ int main(int count, char** values) {
   (void)tony::SetUpLogging("", tony::LogLevel::kWarning);  // standard output is the verb's
   const tony::SystemClock clock;
   VerbContext context;
+  context.version = tony::VersionText();
   context.environment = tony::client::ReadEnvironment();
   context.machine_file = tony::client::MachineFile(context.environment);
   context.site_file = tony::client::SiteFile(context.environment);

@@ -8,6 +8,7 @@
 #include "common/logging.h"
 #include "common/process_setup.h"
 #include "common/safe_text.h"
+#include "common/version.h"
 #include "driver/driver.h"
 #include "driver/options.h"
 
@@ -24,6 +25,7 @@ int Fail(const std::string& why, int exit_code) {
 
 int main(int argc, char** argv) {
   tony::SetUpProcess();
+  if (tony::AnswersVersion(argc, argv, tony::VersionText())) return 0;
   tony::RaiseOpenFiles();  // one descriptor for each rank that waits
   (void)tony::SetUpLogging("", tony::LogLevel::kInfo);
   const auto options = tony::driver::ParseOptions(std::vector<std::string>(argv, argv + argc));

@@ -12,6 +12,7 @@
 #include "common/logging.h"
 #include "common/process_setup.h"
 #include "common/safe_text.h"
+#include "common/version.h"
 #include "executor/executor.h"
 #include "executor/options.h"
 #include "executor/output/own_secrets.h"
@@ -37,6 +38,7 @@ int Fail(const absl::Status& status, int exit_code) {
 
 int main(int argc, char** argv) {
   tony::SetUpProcess();
+  if (tony::AnswersVersion(argc, argv, tony::VersionText())) return 0;
   (void)tony::SetUpLogging("", tony::LogLevel::kInfo);
   // Hardly two of the ten threads are ever awake at once, so a heap for each would only cost
   // memory.

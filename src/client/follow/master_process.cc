@@ -17,6 +17,7 @@
 #include "logs/last_lines.h"
 #include "os/files/files.h"
 #include "os/files/wait_readable.h"
+#include "os/processes/installation.h"
 #include "os/processes/own_program.h"
 
 namespace tony::client {
@@ -45,7 +46,7 @@ absl::StatusOr<MasterStart> MasterStart::Begin(const storage::JobFolder& folder,
   const os::UniqueFd master_end(ends[1]);
 
   os::SubprocessRequest request;
-  TONY_ASSIGN_OR_RETURN(const std::string program, os::ProgramBeside("tony-am"));
+  TONY_ASSIGN_OR_RETURN(const std::string program, os::FindDaemon("tony-am"));
   request.arguments = {program, absl::StrCat("--job-folder=", folder.root()),
                        absl::StrCat("--client-fd=", kClientFd)};
   if (options.open_files > 0) {

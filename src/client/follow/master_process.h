@@ -66,8 +66,8 @@ std::string DescribeLoss(const storage::JobFolder& folder, const os::ExitStatus&
 /// object does not end the process, but tells it that nobody wants it any more. Not thread safe.
 class MasterStart {
  public:
-  /// Starts tony-am, which lies beside this program. Codes of os::StartOwnProgram(), and of opening
-  /// the log.
+  /// Starts this installation's tony-am. Codes of os::StartOwnProgram() and os::FindDaemon(), and of
+  /// opening the log.
   static absl::StatusOr<MasterStart> Begin(const storage::JobFolder& folder,
                                            const MasterProcess::Options& options);
 

@@ -47,8 +47,12 @@ std::vector<std::string> JobsWithRemains(const os::FolderHandle& jobs) {
 }  // namespace
 
 absl::StatusOr<bool> HoldsShare(const storage::JobFolder& folder, const std::string& job_id) {
-  TONY_ASSIGN_OR_RETURN(const backend::Ledger ledger,
-                        backend::Ledger::Open(backend::RecordedLedger(folder)));
+  const backend::Ledger::Options recorded = backend::RecordedLedger(folder);
+  // A ledger that was removed, or that a moved job's folder names by its old path, has no claims.
+  // The job could never be removed if that were an error.
+  std::error_code error;
+  if (!std::filesystem::exists(recorded.folder, error) && !error) return false;
+  TONY_ASSIGN_OR_RETURN(const backend::Ledger ledger, backend::Ledger::Open(recorded));
   TONY_ASSIGN_OR_RETURN(const std::vector<core::Claim> claims, ledger.Claims());
   return std::any_of(claims.begin(), claims.end(), [&](const core::Claim& claim) {
     return claim.job_id == job_id && claim.user.empty();

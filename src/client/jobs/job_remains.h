@@ -10,7 +10,7 @@
 namespace tony::client {
 
 /// Whether processes of the job, such as executors without an ApplicationMaster, hold its share of
-/// this machine. The codes of backend::Ledger.
+/// this machine. None do if the job's ledger does not exist any more. The codes of backend::Ledger.
 absl::StatusOr<bool> HoldsShare(const storage::JobFolder& folder, const std::string& job_id);
 
 /// Removes secrets, archives and working folders of a job of which no process lives. Its history

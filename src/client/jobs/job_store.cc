@@ -126,6 +126,10 @@ absl::StatusOr<StoredJob> JobStore::Read(const std::string& id) const {
       job.folder, [&](int number, const absl::StatusOr<core::JobEvent>& event) {
         if (event.ok()) {
           job.job.Apply(*event);
+        } else if (absl::IsFailedPrecondition(event.status())) {
+          job.job.unreadable = true;
+          job.sentence = std::string(event.status().message());
+          return false;
         } else if (job.sentence.empty()) {
           job.sentence = absl::StrCat(
               job.folder.events(), ":", number,
@@ -139,6 +143,7 @@ absl::StatusOr<StoredJob> JobStore::Read(const std::string& id) const {
     if (usage.ok()) history::AddMeasurements(*usage, job.job.view);
   }
   job.submitted_millis = SubmittedMillis(job.folder);
+  if (job.job.unreadable) return job;
   job.job.lost = !job.alive && !job.ended();
   const bool started =
       job.job.view.last_sequence > 0 || std::filesystem::exists(job.folder.am_log(), ignored);

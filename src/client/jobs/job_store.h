@@ -21,7 +21,7 @@ struct StoredJob {
   bool alive = false;  ///< an ApplicationMaster holds the folder's lock, or a process is there to
                        ///< start one
   int64_t submitted_millis = 0;  ///< time of the first event, or else of the folder
-  std::string sentence;          ///< why the job is lost or cannot be read in full; else empty
+  std::string sentence;  ///< why the job is lost, unreadable or not read in full; else empty
 
   bool ended() const { return job.view.verdict.has_value(); }
 };

@@ -23,7 +23,7 @@
 #include "jobfile/values/paths.h"
 #include "os/files/archive_digest.h"
 #include "os/files/files.h"
-#include "os/processes/own_program.h"
+#include "os/processes/installation.h"
 #include "tony/v1/staging.pb.h"
 #include "tony/v1/yarn.pb.h"
 
@@ -31,8 +31,6 @@ namespace tony::client {
 namespace {
 
 constexpr size_t kCopiesAtOnce = 8;
-/// Path of the runtime that the build makes, relative to the programs.
-constexpr char kBuiltRuntime[] = "../runtime/tony-runtime.tar.gz";
 
 template <typename Message>
 absl::StatusOr<std::string> ToJson(const Message& message) {
@@ -137,7 +135,8 @@ class ClusterStager {
   absl::Status PlanRuntime() {
     std::string path = job_.result.yarn.runtime;
     if (path.empty()) {
-      TONY_ASSIGN_OR_RETURN(path, os::ProgramBeside(kBuiltRuntime));
+      TONY_ASSIGN_OR_RETURN(const os::Installation own, os::OwnInstallation());
+      path = own.runtime;
     }
     const absl::StatusOr<std::string> digest = DigestOf(path);
     if (!digest.ok()) {

@@ -11,7 +11,6 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "client/cli/terminal.h"
-#include "client/cli/version.h"
 #include "common/nearest_name.h"
 #include "common/status_macros.h"
 
@@ -147,7 +146,7 @@ absl::StatusOr<int> Dispatch(const std::vector<std::string>& arguments,
     return kVerbDone;
   }
   if (first == "--version" || first == "-version") {
-    context.out(absl::StrCat("tony ", kVersion, "\n"));
+    context.out(absl::StrCat(context.version, "\n"));
     return kVerbDone;
   }
   return UseVerb(first, {arguments.begin() + 1, arguments.end()}, context);

@@ -41,6 +41,7 @@ struct VerbContext {
   Screen screen;  ///< the screen of `out`
   bool terminal = false;  ///< `out` is a terminal
   const Clock* clock = nullptr;
+  std::string version;  ///< VersionText(); only programs are linked with it
 };
 
 /// One verb. Plain data.

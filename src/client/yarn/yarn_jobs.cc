@@ -107,18 +107,18 @@ StoredJob YarnJobs::Read(const backend::ApplicationReport& report) {
   StoredJob job;
   job.id = report.id;
   job.submitted_millis = report.submitted_millis;
-  const absl::Status read =
-      history::ForEachArchivedEvent(*files_, backend::JobFolderName(report.id),
-                                    [&job](int, const absl::StatusOr<core::JobEvent>& event) {
-                                      if (event.ok()) {
-                                        if (job.submitted_millis == 0)
-                                          job.submitted_millis = event->unix_millis;
-                                        job.job.Apply(*event);
-                                      } else {
-                                        job.sentence = std::string(event.status().message());
-                                      }
-                                      return true;
-                                    });
+  const absl::Status read = history::ForEachArchivedEvent(
+      *files_, backend::JobFolderName(report.id),
+      [&job](int, const absl::StatusOr<core::JobEvent>& event) {
+        if (event.ok()) {
+          if (job.submitted_millis == 0) job.submitted_millis = event->unix_millis;
+          job.job.Apply(*event);
+          return true;
+        }
+        job.sentence = std::string(event.status().message());
+        job.job.unreadable |= absl::IsFailedPrecondition(event.status());
+        return !job.job.unreadable;
+      });
   if (!read.ok()) job.sentence = std::string(read.message());
   if (!job.ended() && job.job.view.last_sequence > 0) {
     const absl::StatusOr<std::string> usage =

@@ -35,6 +35,7 @@ int64_t ObservedJob::RunningMillis(int64_t now_millis) const {
 
 std::string ObservedJob::StateName() const {
   if (view.verdict) return OutcomeName(view.verdict->outcome);
+  if (unreadable) return "UNREADABLE";
   return lost ? "LOST" : JobStateName(view.state);
 }
 

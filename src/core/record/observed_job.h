@@ -21,6 +21,8 @@ struct ObservedJob {
   std::map<TaskId, TaskTimes> times;
   int64_t last_millis = 0;  ///< time of the newest event
   bool lost = false;        ///< set by the caller: the ApplicationMaster left without a verdict
+  /// Set by the caller: a newer tony has recorded the job, so nothing else is known of it.
+  bool unreadable = false;
 
   /// Folds one more event in; an event that was seen already changes nothing.
   void Apply(const JobEvent& event);
@@ -28,7 +30,7 @@ struct ObservedJob {
   int64_t RunningMillis(const TaskId& task, int64_t now_millis) const;
   /// How long the job has run, or ran, from its submission, in milliseconds; -1 before that.
   int64_t RunningMillis(int64_t now_millis) const;
-  /// The verdict's outcome, or "LOST", or the name of the job's state.
+  /// The verdict's outcome, or "UNREADABLE" or "LOST", or the name of the job's state.
   std::string StateName() const;
 
  private:

@@ -13,6 +13,7 @@
 #include "core/rendezvous/plan_text.h"
 #include "core/rendezvous/worker_hosts.h"
 #include "os/files/files.h"
+#include "os/processes/installation.h"
 #include "os/processes/own_program.h"
 #include "rpc/convert/convert.h"
 #include "rpc/convert/utf8.h"
@@ -31,7 +32,7 @@ std::string ShellWord(const std::string& text) {
 
 /// Returns a shell command that replaces the shell by tony-driver.
 absl::StatusOr<std::string> DriverCommand(const std::vector<std::string>& flags) {
-  TONY_ASSIGN_OR_RETURN(const std::string program, os::ProgramBeside("tony-driver"));
+  TONY_ASSIGN_OR_RETURN(const std::string program, os::FindDaemon("tony-driver"));
   TONY_ASSIGN_OR_RETURN(std::vector<std::string> command, os::OwnProgramCommand(program));
   command.insert(command.end(), flags.begin(), flags.end());
   return absl::StrCat("exec ", absl::StrJoin(command, " ", [](std::string* out, const auto& word) {

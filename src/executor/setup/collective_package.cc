@@ -1,18 +1,15 @@
-// The package lies at a fixed place relative to the program, in a build folder as in a runtime
-// bundle, so no search path is needed.
+// The package has a fixed place in each kind of installation, so no search path is needed.
 #include "executor/setup/collective_package.h"
 
 #include <unistd.h>
 
-#include <filesystem>
-
 #include "absl/strings/str_cat.h"
+#include "os/processes/installation.h"
 
 namespace tony::executor {
 
 absl::StatusOr<std::string> FindCollectivePackage(const std::string& program) {
-  const std::filesystem::path top = std::filesystem::path(program).parent_path().parent_path();
-  const std::string folder = (top / "python").string();
+  std::string folder = os::InstallationOf(program).python;
   // A build with a sanitizer has the package but not the library.
   const std::string library = absl::StrCat(folder, "/tony/collective/libtony_collective.so");
   if (::access(library.c_str(), R_OK) != 0) {

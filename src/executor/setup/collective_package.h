@@ -7,9 +7,8 @@
 
 namespace tony::executor {
 
-/// Returns the folder that contains tony/collective, for PYTHONPATH: the folder `python` beside the
-/// folder of `program`. `program` belongs to this build; the layout is the same in a build folder
-/// and in a runtime bundle.
+/// Returns the folder that contains tony/collective, for PYTHONPATH. It belongs to the installation
+/// of `program` (os/processes/installation.h).
 /// NotFound – there is no package with its library. FailedPrecondition – the path has a ':', which
 /// PYTHONPATH cannot hold. The messages are for the executor's log: the program may not need the
 /// package.

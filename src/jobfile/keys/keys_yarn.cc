@@ -34,8 +34,8 @@ KeyGroup YarnKeys() {
              "Number of days after which `tony-submit` removes an archive that was copied once for "
              "all of a user's jobs, if none of them has used it since; 0: never."),
       OfYarn("tony.yarn.runtime", kExistingPath, "",
-             "The archive with `tony-am` and `tony-executor` that nodes fetch; by default the one "
-             "built together with `tony-submit`."),
+             "The archive with `tony-am` and `tony-executor` that nodes fetch; by default the one of "
+             "the same installation as `tony-submit`."),
       OfYarn("tony.yarn.priority", kCount, "0", "Priority among the applications of the queue."),
       OfYarn("tony.yarn.gpu-resource", kText, "yarn.io/gpu",
              "The resource type by which the cluster counts GPUs."),

@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
+#include <string_view>
 #include <system_error>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/status_macros.h"
@@ -23,6 +25,14 @@ bool Holds(const std::string& line, uintptr_t address) {
          begin <= address && address < end;
 }
 
+/// The path of a mapped or executed file. The kernel marks a file that is gone or was replaced;
+/// after an upgrade there is a new one at the same path.
+std::string WithoutMark(std::string path) {
+  constexpr std::string_view kMark = " (deleted)";
+  if (absl::EndsWith(path, {kMark.data(), kMark.size()})) path.resize(path.size() - kMark.size());
+  return path;
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> OwnProgram() {
@@ -31,7 +41,7 @@ absl::StatusOr<std::string> OwnProgram() {
   TONY_ASSIGN_OR_RETURN(const std::string maps, ReadFile("/proc/self/maps"));
   for (const std::string& line : std::vector<std::string>(absl::StrSplit(maps, '\n'))) {
     const size_t path = line.find('/');
-    if (path != std::string::npos && Holds(line, own_code)) return line.substr(path);
+    if (path != std::string::npos && Holds(line, own_code)) return WithoutMark(line.substr(path));
   }
   return absl::InternalError("/proc/self/maps does not say where this program lies");
 }
@@ -51,7 +61,8 @@ std::vector<std::string> LoaderCommand(const std::string& loader, const std::str
 absl::StatusOr<std::vector<std::string>> OwnProgramCommand(const std::string& program) {
   TONY_ASSIGN_OR_RETURN(const std::string own, OwnProgram());
   std::error_code error;
-  const std::string executed = std::filesystem::read_symlink("/proc/self/exe", error).string();
+  const std::string executed =
+      WithoutMark(std::filesystem::read_symlink("/proc/self/exe", error).string());
   if (error) return absl::InternalError(absl::StrCat("/proc/self/exe: ", error.message()));
   if (executed != own) return LoaderCommand(executed, program);
   return std::vector<std::string>{program};

@@ -30,6 +30,8 @@ core::TaskExit FromProto(const v1::TaskExit& exit);
 core::CollectiveUsage FromProto(const v1::CollectiveUsage& usage);
 core::TaskUsage FromProto(const v1::TaskUsage& usage);
 /// InvalidArgument – an empty event, or a state or reason unknown to this version.
+/// FailedPrecondition – a first event with a newer core::kJobEventVersion than this one: the events
+/// after it would be misunderstood.
 absl::StatusOr<core::JobEvent> FromProto(const v1::JobEvent& event);
 core::ClusterSpec FromProto(const v1::ClusterSpec& spec);
 core::input::HeldTask FromProto(const v1::HeldTask& held);

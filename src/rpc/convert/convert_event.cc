@@ -114,7 +114,13 @@ struct BodyWriter {
   }
 };
 
-core::JobSubmitted FromProto(const v1::JobSubmitted& proto) {
+absl::StatusOr<core::JobSubmitted> FromProto(const v1::JobSubmitted& proto) {
+  if (proto.schema_version() > core::kJobEventVersion) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("a newer tony has recorded this job, in version ", proto.schema_version(),
+                     " of the record, and this tony reads versions up to ", core::kJobEventVersion,
+                     "; use the newer tony for this job"));
+  }
   core::JobSubmitted event;
   event.job_id = proto.job_id();
   event.name = proto.name();

@@ -13,6 +13,7 @@ namespace tony::rpc {
 std::string EventToJsonLine(const core::JobEvent& event);
 
 /// InvalidArgument – `line` is not such a line, or is of a kind unknown to this version.
+/// FailedPrecondition – it begins the history of a newer version, see convert.h.
 absl::StatusOr<core::JobEvent> EventFromJsonLine(const std::string& line);
 
 }  // namespace tony::rpc

@@ -67,7 +67,7 @@ Verb AttachVerb() {
       {{"quiet", "", false, "print the verdict only"}},
       1,
       &RunAttach,
-      kJobExitStatus};
+      &JobVerbExits};
 }
 
 }  // namespace tony::client

@@ -89,7 +89,7 @@ Verb RerunVerb() {
            {"quiet", "", false, "print the verdict only"}},
           1,
           &RunRerun,
-          kJobExitStatus};
+          &JobVerbExits};
 }
 
 }  // namespace tony::client

@@ -230,8 +230,20 @@ absl::Status CheckNotForJava(const std::vector<std::string>& arguments) {
       absl::StrCat("this is a command line of Java; leave out -cp and the class: ", command));
 }
 
+/// Recognizes the arguments of horovodrun and mpirun, `-np 2 python train.py`. InvalidArgument –
+/// they are such; the message says what to type instead.
+absl::Status CheckNotForRun(const std::vector<std::string>& arguments) {
+  if (arguments.empty() || (arguments[0] != "-np" && arguments[0] != "--np")) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat("tony-submit has no ", arguments[0],
+                                                 "; to run a program in several tasks: tony run ",
+                                                 ShellLine(arguments)));
+}
+
 absl::StatusOr<SubmitOptions> ParseSubmitOptions(const std::vector<std::string>& arguments) {
   TONY_RETURN_IF_ERROR(CheckNotForJava(arguments));
+  TONY_RETURN_IF_ERROR(CheckNotForRun(arguments));
   TONY_ASSIGN_OR_RETURN(const CommandLine line, SplitCommandLine(SubmitTable(), arguments));
   SubmitOptions options;
   options.help = line.Has("help");

@@ -106,10 +106,23 @@ absl::StatusOr<int> UseVerb(const std::string& name, const std::vector<std::stri
   }
   if (line.positionals.size() > verb.max_positionals) {
     return absl::InvalidArgumentError(
-        absl::StrCat("unexpected argument '", line.positionals[verb.max_positionals],
-                     "'; usage: tony ", verb.name, " ", verb.arguments));
+        absl::StrCat("unexpected argument '", line.positionals[verb.max_positionals], "'; ",
+                     verb.max_positionals == 0
+                         ? absl::StrCat("tony ", verb.name, " takes none")
+                         : absl::StrCat("usage: tony ", verb.name, " [OPTIONS] ", verb.arguments)));
   }
   return verb.run(line, context);
+}
+
+/// For a word with a dash where a verb is expected: InvalidArgument, with advice.
+absl::Status OptionWithoutVerb(const std::string& option) {
+  for (const Verb& verb : AllVerbs()) {
+    if (FindOption(AllOptions(verb), option) == nullptr) continue;
+    return absl::InvalidArgumentError(absl::StrCat("'", option, "' comes behind a verb: tony VERB ",
+                                                   option, "; tony --help lists the verbs"));
+  }
+  const OptionTable own_options = {{"version"}, {"help", "", false, "", "h"}};
+  return SplitCommandLine(own_options, {option}).status();
 }
 
 absl::StatusOr<int> Dispatch(const std::vector<std::string>& arguments,
@@ -133,6 +146,7 @@ absl::StatusOr<int> Dispatch(const std::vector<std::string>& arguments,
     context.out(absl::StrCat("tony ", kVersion, "\n"));
     return kVerbDone;
   }
+  if (absl::StartsWith(first, "-") && first != "--") TONY_RETURN_IF_ERROR(OptionWithoutVerb(first));
   return UseVerb(first, {arguments.begin() + 1, arguments.end()}, context);
 }
 

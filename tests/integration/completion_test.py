@@ -131,7 +131,8 @@ class CompletionTest(JobTest):
         (self.site.folder / "sources/inner.xml").write_text("\n")
         bash = self.bash()
         self.assertEqual(bash.line_after("tony-submit my\t"), "tony-submit my\\ job.xml ")
-        self.assertEqual(bash.line_after("tony-submit sources/\t"), "tony-submit sources/inner.xml ")
+        self.assertEqual(bash.line_after("tony-submit sources/\t"),
+                         "tony-submit sources/inner.xml ")
         self.assertEqual(bash.line_after("tony-submit tra\t"), "tony-submit tra")
         self.assertEqual(bash.line_after("tony validate a.xml sources/in\t"),
                          "tony validate a.xml sources/inner.xml ")

@@ -61,8 +61,8 @@ constexpr char kZsh[] = R"(#compdef tony tony-submit
 # zsh completion for tony and tony-submit
 _tony() {
   local -a answer found shown
-  local line word meaning files open prefix
-  answer=("${(@f)$("${(Q)words[1]/#\~\//$HOME/}" __complete "${(@)words[2,CURRENT-1]}" "$PREFIX" 2>/dev/null)}")
+  local line word meaning files open prefix program=${(Q)words[1]/#\~\//$HOME/}
+  answer=("${(@f)$("$program" __complete "${(@)words[2,CURRENT-1]}" "$PREFIX" 2>/dev/null)}")
   (( $#answer )) && [[ -n $answer[1] ]] || return 1
   IFS=$'\t' read -r files open prefix <<<$answer[1]
   for line in "${(@)answer[2,-1]}"; do

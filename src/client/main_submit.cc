@@ -2,11 +2,14 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <string>
 
 #include "absl/strings/str_cat.h"
 #include "client/cli/environment.h"
 #include "client/cli/messages.h"
 #include "client/cli/options.h"
+#include "client/completion/complete_submit.h"
+#include "client/completion/shell_scripts.h"
 #include "client/submit/submit_command.h"
 #include "common/logging.h"
 #include "common/process_setup.h"
@@ -14,6 +17,10 @@
 
 int main(int argc, char** argv) {
   tony::SetUpProcess();
+  if (argc > 1 && std::string(argv[1]) == tony::client::kCompleteWords) {
+    tony::client::WriteBytes(tony::client::CompleteSubmit({argv + 2, argv + argc}));
+    return 0;
+  }
   constexpr int kHelpWidth = 100;
   const absl::StatusOr<tony::client::SubmitOptions> options =
       tony::client::ParseSubmitOptions({argv + 1, argv + argc});

@@ -133,6 +133,11 @@ std::vector<std::string> CommandLine::Values(const std::string& name) const {
   return found == options.end() ? std::vector<std::string>() : found->second;
 }
 
+const OptionRow* FindOption(const OptionTable& table, const std::string& token) {
+  const std::optional<OptionToken> option = ReadOptionToken(token);
+  return option ? FindRow(table, option->name) : nullptr;
+}
+
 absl::StatusOr<CommandLine> SplitCommandLine(const OptionTable& table,
                                              const std::vector<std::string>& arguments) {
   CommandLine line;

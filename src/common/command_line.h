@@ -31,6 +31,7 @@ struct OptionRow {
   std::string letter = "";      ///< a second name, e.g. "f" for -f
   bool required = false;        ///< ParseOptions() insists on a value that is not empty
   OptionStore store = nullptr;  ///< called by ParseOptions(); none: only CommandLine has the values
+  std::vector<std::string> choices = {};  ///< the values to offer, when there are only a few
   /// The value may be left out, and then is ""; it is given as `--name=value` only.
   bool optional = false;
 };
@@ -48,6 +49,10 @@ struct CommandLine {
   /// All values in their order.
   std::vector<std::string> Values(const std::string& name) const;
 };
+
+/// The row that the token `--name`, `-name` or `--name=value` means. Null: `token` is no option, or
+/// `table` has none of that name.
+const OptionRow* FindOption(const OptionTable& table, const std::string& token);
 
 /// Splits `arguments` (without the program's name). `--name=value` and `--name value` are the same;
 /// all arguments after `--` are positional, and so is a single `-`. InvalidArgument – an unknown

@@ -52,7 +52,8 @@ FOLDER_ORDER = {
     "backend": ["image", "local", "yarn"],
     "client": [
         *("cli", "show", "jobs", "catalog", "follow", "remote_logs", "staging", "yarn", "submit"),
-        *("verbs", "."),
+        "completion",
+        *("verbs", "manual", "."),
     ],
     "collective": [
         *("base", "arithmetic", "request", "group", "tune", "watch", "net", "hosts", "host"),
@@ -107,7 +108,7 @@ ENVIRONMENT_CALLS = r"\b(?:secure_)?getenv\s*\("
 # Text for people goes through PrintForPeople(), which drops what could steer a terminal. Besides:
 # what runs in the user's program, and what only a build runs.
 PRINTING = r"\b(?:v?[fd]?printf|fputs|std::puts|putchar|cout|cerr|clog)\b"
-MAY_PRINT = r"src/collective/.*|src/jobfile/main_docs\.cc"
+MAY_PRINT = r"src/collective/.*|src/jobfile/main_docs\.cc|src/client/main_manual\.cc"
 
 MAX_LINES = 500
 LENGTH_REASON = "Longer than 500 lines because"

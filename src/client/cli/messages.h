@@ -1,20 +1,13 @@
-// Prints the messages of tony-submit outside a job's own display, and names its exit statuses.
+// Prints the messages of tony-submit outside a job's own display.
 #pragma once
 
 #include <string>
 
 #include "absl/status/status.h"
+#include "client/cli/exit_status.h"
 #include "client/cli/options.h"
 
 namespace tony::client {
-
-/// Exit statuses of tony-submit besides those of verdicts.
-enum SubmitExit {
-  kBadUsage = 2,
-  kInfrastructure = 3,
-  kKilled = 4,
-  kNeverFits = 5,
-};
 
 /// "tony-submit: TEXT" on standard error.
 void PrintError(const std::string& text);

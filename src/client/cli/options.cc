@@ -12,9 +12,12 @@
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "client/cli/exit_status.h"
 #include "client/cli/python_program.h"
 #include "common/command_line.h"
 #include "common/status_macros.h"
+#include "jobfile/keys/key_table.h"
 #include "jobfile/values/paths.h"
 #include "jobfile/values/resource_grammar.h"
 #include "jobfile/values/values.h"
@@ -24,46 +27,6 @@ namespace tony::client {
 namespace {
 
 constexpr char kFlag[] = "";
-
-const OptionTable& SubmitTable() {
-  static const OptionTable table = {
-      {"conf_file", "FILE", false, "the job file (XML); the same as naming it without an option"},
-      {"conf", "KEY=VALUE", true, "a configuration key, stronger than every file; adds to lists"},
-      {"executes", "COMMAND", false,
-       "what each task runs; --python_binary_path goes in front, --task_params behind"},
-      {"task_params", "TEXT", false, "appended to the command of --executes as it is"},
-      {"src_dir", "PATH", false,
-       "folder or archive with the program, laid into each task's working folder"},
-      {"python_venv", "PATH", false,
-       "virtual environment (zip or folder), found as venv/ by each task"},
-      {"python_binary_path", "PATH", false,
-       "the Python interpreter: absolute, or inside the virtual environment"},
-      {"shell_env", "NAME=VALUE", true, "a variable for the user's processes"},
-      {"container_env", "NAME=VALUE", true, "a variable for the containers"},
-      {"hdfs_classpath", "PATHS", false,
-       "comma list of files and folders for every container; missing ones are skipped with a "
-       "warning"},
-      {"sidecar_tensorboard_log_dir", "PATH", false,
-       "starts TensorBoard beside the job on this log folder"},
-      {"backend", "NAME", false,
-       "where the job runs: local, this machine, or yarn, a Hadoop cluster"},
-      {"detach", kFlag, false, "print the job's id and return while the job goes on"},
-      {"dry-run", kFlag, false, "check everything and print what would run, without running it"},
-      {"json", kFlag, false, "print events, or the dry run, as JSON"},
-      {"quiet", kFlag, false, "print the verdict only"},
-      {"all", kFlag, false, "list each task in the table, also where many are alike"},
-      {.name = "logs",
-       .value = "TASK",
-       .meaning = "print what the tasks print instead of the table, each line behind its task's "
-                  "name, and then the verdict; of one task (worker:0) or type (worker), or of all",
-       .optional = true},
-      {"debug", kFlag, false,
-       "tony's own programs log everything: the same as --conf tony.application.log-level=debug"},
-      {"version", kFlag, false, "print the version"},
-      {"help", kFlag, false, "print this text", "h"},
-  };
-  return table;
-}
 
 /// Options whose values are stored under a key unchanged.
 struct PlainOption {
@@ -202,6 +165,48 @@ absl::Status AddOverrides(const CommandLine& line, SubmitOptions& options) {
 
 }  // namespace
 
+const OptionTable& SubmitTable() {
+  static const OptionTable table = {
+      {"conf_file", "FILE", false, "the job file (XML); the same as naming it without an option"},
+      {"conf", "KEY=VALUE", true, "a configuration key, stronger than every file; adds to lists"},
+      {"executes", "COMMAND", false,
+       "what each task runs; --python_binary_path goes in front, --task_params behind"},
+      {"task_params", "TEXT", false, "appended to the command of --executes as it is"},
+      {"src_dir", "PATH", false,
+       "folder or archive with the program, laid into each task's working folder"},
+      {"python_venv", "PATH", false,
+       "virtual environment (zip or folder), found as venv/ by each task"},
+      {"python_binary_path", "PATH", false,
+       "the Python interpreter: absolute, or inside the virtual environment"},
+      {"shell_env", "NAME=VALUE", true, "a variable for the user's processes"},
+      {"container_env", "NAME=VALUE", true, "a variable for the containers"},
+      {"hdfs_classpath", "PATHS", false,
+       "comma list of files and folders for every container; missing ones are skipped with a "
+       "warning"},
+      {"sidecar_tensorboard_log_dir", "PATH", false,
+       "starts TensorBoard beside the job on this log folder"},
+      {.name = "backend",
+       .value = "NAME",
+       .meaning = "where the job runs: local, this machine, or yarn, a Hadoop cluster",
+       .choices = jobfile::ChoicesOf("tony.backend")},
+      {"detach", kFlag, false, "print the job's id and return while the job goes on"},
+      {"dry-run", kFlag, false, "check everything and print what would run, without running it"},
+      {"json", kFlag, false, "print events, or the dry run, as JSON"},
+      {"quiet", kFlag, false, "print the verdict only"},
+      {"all", kFlag, false, "list each task in the table, also where many are alike"},
+      {.name = "logs",
+       .value = "TASK",
+       .meaning = "print what the tasks print instead of the table, each line behind its task's "
+                  "name, and then the verdict; of one task (worker:0) or type (worker), or of all",
+       .optional = true},
+      {"debug", kFlag, false,
+       "tony's own programs log everything: the same as --conf tony.application.log-level=debug"},
+      {"version", kFlag, false, "print the version"},
+      {"help", kFlag, false, "print this text", "h"},
+  };
+  return table;
+}
+
 absl::StatusOr<jobfile::Override> ParseOverride(const std::string& option,
                                                 const std::string& text) {
   const size_t equals = text.find('=');
@@ -259,8 +264,20 @@ absl::Status CheckLogs(const SubmitOptions& options) {
   return absl::OkStatus();
 }
 
+/// Recognizes the arguments of horovodrun and mpirun, `-np 2 python train.py`. InvalidArgument –
+/// they are such; the message says what to type instead.
+absl::Status CheckNotForRun(const std::vector<std::string>& arguments) {
+  if (arguments.empty() || (arguments[0] != "-np" && arguments[0] != "--np")) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat("tony-submit has no ", arguments[0],
+                                                 "; to run a program in several tasks: tony run ",
+                                                 ShellLine(arguments)));
+}
+
 absl::StatusOr<SubmitOptions> ParseSubmitOptions(const std::vector<std::string>& arguments) {
   TONY_RETURN_IF_ERROR(CheckNotForJava(arguments));
+  TONY_RETURN_IF_ERROR(CheckNotForRun(arguments));
   TONY_ASSIGN_OR_RETURN(const CommandLine line, SplitCommandLine(SubmitTable(), arguments));
   SubmitOptions options;
   options.help = line.Has("help");
@@ -291,9 +308,7 @@ std::string RenderSubmitHelp(int width) {
       "Usage: tony-submit [OPTIONS] [job.xml]\n"
       "Runs a distributed job, follows it, and ends with its verdict. Ctrl-C stops the job.\n\n"
       "Options, with one or two dashes, as --name=VALUE or --name VALUE:\n",
-      RenderOptionTable(SubmitTable(), width),
-      "\nExit status: 0 succeeded, 1 the program failed, 2 bad usage or a bad job file,\n"
-      "3 infrastructure (lost nodes, backend errors, time-outs), 4 killed, 5 can never fit.\n");
+      RenderOptionTable(SubmitTable(), width), "\n", RenderExitMeanings(SubmitExits(), width));
 }
 
 }  // namespace tony::client

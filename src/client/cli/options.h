@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/command_line.h"
 #include "jobfile/configuration/configuration_loader.h"
 
 namespace tony::client {
@@ -40,6 +41,9 @@ absl::Status CheckLogs(const SubmitOptions& options);
 /// Parses the `KEY=VALUE` of `option` as an override. InvalidArgument – there is no `=`, or nothing
 /// in front of it.
 absl::StatusOr<jobfile::Override> ParseOverride(const std::string& option, const std::string& text);
+
+/// The options of tony-submit. Never changes. Thread safe.
+const OptionTable& SubmitTable();
 
 /// The text of `tony-submit --help`, wrapped at `width` columns.
 std::string RenderSubmitHelp(int width);

@@ -1,5 +1,4 @@
-// The options that every verb takes are added to the verb's own table here, so a verb's file holds
-// only what is special about it.
+// The verbs come from the table in verb_table.h; this file knows none of them by name.
 #include "client/verbs/tony_command.h"
 
 #include <algorithm>
@@ -7,40 +6,27 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_replace.h"
 #include "client/cli/terminal.h"
+#include "client/completion/shell_scripts.h"
+#include "client/verbs/complete_tony.h"
+#include "client/verbs/verb_table.h"
 #include "common/nearest_name.h"
 #include "common/status_macros.h"
 
 namespace tony::client {
 namespace {
 
-std::vector<Verb> AllVerbs() {
-  return {RunVerb(),  ListVerb(),     StatusVerb(), LogsVerb(),  OpenVerb(),
-          KillVerb(), WaitVerb(),     AttachVerb(), RmVerb(),    RerunVerb(),
-          DiffVerb(), ValidateVerb(), TopVerb(),    DoctorVerb()};
-}
-
-OptionTable TableOf(const Verb& verb) {
-  OptionTable table = verb.options;
-  table.push_back({"backend", "NAME", false, "where the job is: local or yarn"});
-  table.push_back({"json", "", false, "print JSON"});
-  table.push_back({"conf", "KEY=VALUE", true, "a configuration key, e.g. tony.local.dir"});
-  table.push_back({"help", "", false, "print this text", "h"});
-  return table;
-}
+/// The columns of a help, which nobody reads in longer lines.
+int HelpWidth(const VerbContext& context) { return std::min(context.screen.width, 100); }
 
 /// " (also: ls, ps)", or nothing.
 std::string AlsoCalled(const Verb& verb) {
   if (verb.aliases.empty()) return "";
   return absl::StrCat(" (also: ", absl::StrJoin(verb.aliases, ", "), ")");
 }
-
-constexpr char kExitStatus[] =
-    "\nExit status: 0 done, 1 no such job or task, 2 bad usage or a bad job file,\n"
-    "3 the machine or the job's ApplicationMaster failed.\n";
 
 /// Names that people type out of habit, and what they mean here.
 constexpr std::pair<const char*, const char*> kHabits[] = {
@@ -52,7 +38,7 @@ constexpr std::pair<const char*, const char*> kHabits[] = {
     {"version", "tony --version"},
 };
 
-std::string GeneralHelp() {
+std::string GeneralHelp(int width) {
   std::string text =
       "Usage: tony VERB [ARGUMENTS]\n"
       "Runs programs as jobs, and looks after the jobs that it or tony-submit has started.\n\n"
@@ -62,24 +48,20 @@ std::string GeneralHelp() {
                     verb.meaning, AlsoCalled(verb), "\n");
   }
   absl::StrAppend(&text, "  help [VERB]           how a verb is used\n");
-  return absl::StrCat(text, kExitStatus);
+  return absl::StrCat(text, "\n", RenderExitMeanings(UsualVerbExits(), width));
 }
 
 std::string HelpOf(const Verb& verb, int width) {
   return absl::StrCat("Usage: tony ", verb.name, " [OPTIONS] ", verb.arguments,
                       "\nMeaning: ", verb.meaning, AlsoCalled(verb), ".\n", verb.details,
-                      "\nOptions:\n", RenderOptionTable(TableOf(verb), width),
-                      verb.exit_status.empty() ? kExitStatus : verb.exit_status);
+                      "\nOptions:\n", RenderOptionTable(AllOptions(verb), width), "\n",
+                      RenderExitMeanings(verb.exits(), width));
 }
 
-absl::StatusOr<Verb> FindVerb(const std::string& name) {
+absl::StatusOr<const Verb*> FindVerb(const std::string& name) {
+  if (const Verb* verb = VerbCalled(name)) return verb;
   std::vector<std::string> names;
-  for (Verb& verb : AllVerbs()) {
-    const auto& aliases = verb.aliases;
-    const bool called = std::find(aliases.begin(), aliases.end(), name) != aliases.end();
-    if (called || verb.name == name) return std::move(verb);
-    names.push_back(verb.name);
-  }
+  for (const Verb& verb : AllVerbs()) names.push_back(verb.name);
   for (const auto& [habit, meant] : kHabits) {
     if (name != habit) continue;
     return absl::InvalidArgumentError(
@@ -94,9 +76,6 @@ absl::StatusOr<Verb> FindVerb(const std::string& name) {
 /// `arguments` with a "--" before the first one that is no option, so that the options behind it
 /// stay the command's.
 std::vector<std::string> MarkCommand(const OptionTable& table, std::vector<std::string> arguments) {
-  const auto canonical = [](const std::string& name) {
-    return absl::StrReplaceAll(name, {{"-", "_"}});
-  };
   for (size_t position = 0; position < arguments.size(); ++position) {
     const std::string& token = arguments[position];
     if (token == "--") return arguments;
@@ -104,33 +83,45 @@ std::vector<std::string> MarkCommand(const OptionTable& table, std::vector<std::
       arguments.insert(arguments.begin() + position, "--");
       return arguments;
     }
-    const std::string name = token.substr(token[1] == '-' ? 2 : 1);
-    const bool takes_next = std::any_of(table.begin(), table.end(), [&](const OptionRow& row) {
-      return !row.value.empty() && (canonical(row.name) == canonical(name) || row.letter == name);
-    });
-    if (takes_next) ++position;
+    const OptionRow* row = FindOption(table, token);
+    const bool has_value = absl::StrContains(token, "=");
+    if (row != nullptr && !row->value.empty() && !has_value) ++position;
   }
   return arguments;
 }
 
 absl::StatusOr<int> UseVerb(const std::string& name, const std::vector<std::string>& arguments,
                             const VerbContext& context) {
-  TONY_ASSIGN_OR_RETURN(const Verb verb, FindVerb(name));
+  TONY_ASSIGN_OR_RETURN(const Verb* found, FindVerb(name));
+  const Verb& verb = *found;
   TONY_ASSIGN_OR_RETURN(
       const CommandLine line,
-      SplitCommandLine(TableOf(verb),
-                       verb.takes_command ? MarkCommand(TableOf(verb), arguments) : arguments));
+      SplitCommandLine(AllOptions(verb),
+                       verb.takes_command ? MarkCommand(AllOptions(verb), arguments) : arguments));
   // --help is answered before the other arguments are checked.
   if (line.Has("help")) {
-    context.out(HelpOf(verb, std::min(context.screen.width, 100)));
+    context.out(HelpOf(verb, HelpWidth(context)));
     return kVerbDone;
   }
   if (line.positionals.size() > verb.max_positionals) {
     return absl::InvalidArgumentError(
-        absl::StrCat("unexpected argument '", line.positionals[verb.max_positionals],
-                     "'; usage: tony ", verb.name, " ", verb.arguments));
+        absl::StrCat("unexpected argument '", line.positionals[verb.max_positionals], "'; ",
+                     verb.max_positionals == 0
+                         ? absl::StrCat("tony ", verb.name, " takes none")
+                         : absl::StrCat("usage: tony ", verb.name, " [OPTIONS] ", verb.arguments)));
   }
   return verb.run(line, context);
+}
+
+/// For a word with a dash where a verb is expected: InvalidArgument, with advice.
+absl::Status OptionWithoutVerb(const std::string& option) {
+  for (const Verb& verb : AllVerbs()) {
+    if (FindOption(AllOptions(verb), option) == nullptr) continue;
+    return absl::InvalidArgumentError(absl::StrCat("'", option, "' comes behind a verb: tony VERB ",
+                                                   option, "; tony --help lists the verbs"));
+  }
+  const OptionTable own_options = {{"version"}, {"help", "", false, "", "h"}};
+  return SplitCommandLine(own_options, {option}).status();
 }
 
 absl::StatusOr<int> Dispatch(const std::vector<std::string>& arguments,
@@ -139,16 +130,22 @@ absl::StatusOr<int> Dispatch(const std::vector<std::string>& arguments,
     return absl::InvalidArgumentError("name a verb; tony --help lists them");
   }
   const std::string& first = arguments[0];
+  if (first == kCompleteWords) {
+    const Completion answer = CompleteTony({arguments.begin() + 1, arguments.end()}, context);
+    context.bytes(RenderCompletion(answer));
+    return kVerbDone;
+  }
   const bool help = first == "help" || first == "--help" || first == "-help" || first == "-h";
   if (help && arguments.size() > 1) return UseVerb(arguments[1], {"--help"}, context);
   if (help) {
-    context.out(GeneralHelp());
+    context.out(GeneralHelp(HelpWidth(context)));
     return kVerbDone;
   }
   if (first == "--version" || first == "-version") {
     context.out(absl::StrCat(context.version, "\n"));
     return kVerbDone;
   }
+  if (absl::StartsWith(first, "-") && first != "--") TONY_RETURN_IF_ERROR(OptionWithoutVerb(first));
   return UseVerb(first, {arguments.begin() + 1, arguments.end()}, context);
 }
 

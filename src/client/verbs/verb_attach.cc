@@ -69,7 +69,7 @@ Verb AttachVerb() {
        {"all", "", false, "list each task in the table, also where many are alike"}},
       1,
       &RunAttach,
-      kJobExitStatus};
+      &JobVerbExits};
 }
 
 }  // namespace tony::client

@@ -63,14 +63,14 @@ absl::StatusOr<int> RunDoctor(const CommandLine& line, const VerbContext& contex
 }  // namespace
 
 Verb DoctorVerb() {
-  return {
-      "doctor",
-      "",
-      "what this machine lacks for jobs, and the line that mends it",
-      "The exit status is 1 if jobs cannot run. A cluster is asked if HADOOP_CONF_DIR is set.\n",
-      {},
-      0,
-      &RunDoctor};
+  return {"doctor",
+          "",
+          "what this machine lacks for jobs, and the line that mends it",
+          "A cluster is asked if HADOOP_CONF_DIR is set.\n",
+          {},
+          0,
+          &RunDoctor,
+          &DoctorExits};
 }
 
 }  // namespace tony::client

@@ -79,7 +79,7 @@ Verb KillVerb() {
           {{"wait", "SECONDS", false, "how long to wait for the end; 60 unless given"}},
           kAnyNumber,
           &RunKill,
-          "",
+          &UsualVerbExits,
           {"stop", "cancel"}};
 }
 

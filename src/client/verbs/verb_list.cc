@@ -142,7 +142,7 @@ Verb ListVerb() {
            {"size", "", false, "also the room that each job's folder takes on the disk"}},
           0,
           &RunList,
-          "",
+          &UsualVerbExits,
           {"ls", "ps"}};
 }
 

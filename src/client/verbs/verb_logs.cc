@@ -15,6 +15,7 @@
 #include "common/status_macros.h"
 #include "history/first_error.h"
 #include "history/log_stream.h"
+#include "jobfile/keys/key_table.h"
 #include "jobfile/values/values.h"
 
 namespace tony::client {
@@ -297,9 +298,11 @@ Verb LogsVerb() {
        {"stdout", "", false, "only the standard output"},
        {"stderr", "", false, "only the standard error"},
        {"executor", "", false, "the executor's own log"},
-       {"level", "NAME", false,
-        "of tony's own logs (am, --executor) only lines of this level and above: debug, info, "
-        "warning or error"}},
+       {.name = "level",
+        .value = "NAME",
+        .meaning = "of tony's own logs (am, --executor) only lines of this level and above: debug, "
+                   "info, warning or error",
+        .choices = jobfile::ChoicesOf("tony.application.log-level")}},
       2,
       &RunLogs};
 }

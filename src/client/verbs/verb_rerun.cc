@@ -95,7 +95,7 @@ Verb RerunVerb() {
             .optional = true}},
           1,
           &RunRerun,
-          kJobExitStatus};
+          &JobVerbExits};
 }
 
 }  // namespace tony::client

@@ -21,6 +21,7 @@
 #include "client/verbs/verbs.h"
 #include "common/process_setup.h"
 #include "common/status_macros.h"
+#include "jobfile/keys/key_table.h"
 #include "os/archives/archive_writer.h"
 #include "os/files/files.h"
 
@@ -197,13 +198,16 @@ Verb RunVerb() {
       {{"np", "N", false, "how many tasks; 1 unless given", "n"},
        {"gpus", "N", false, "GPUs of each task"},
        {"memory", "SIZE", false, "memory of each task, e.g. 4g"},
-       {"framework", "NAME", false, "tensorflow, pytorch, jax, horovod, mxnet or standalone"},
+       {.name = "framework",
+        .value = "NAME",
+        .meaning = "tensorflow, pytorch, jax, horovod, mxnet or standalone",
+        .choices = jobfile::ChoicesOf("tony.application.framework")},
        {"src_dir", "PATH", false, "folder or archive with the program; this folder unless given"},
        {"large", "", false, "also a folder of more than 512 MiB or 20000 files"},
        {"detach", "", false, "print the job's id and return while the job goes on"}},
       kAnyNumber,
       &Run,
-      kJobExitStatus,
+      &JobVerbExits,
       {},
       true};
 }

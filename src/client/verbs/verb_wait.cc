@@ -110,7 +110,7 @@ Verb WaitVerb() {
             "how long to wait at most; then the exit status is 6 (also 500ms, 10m, 2h)"}},
           kAnyNumber,
           &RunWait,
-          kJobExitStatus};
+          &JobVerbExits};
 }
 
 }  // namespace tony::client

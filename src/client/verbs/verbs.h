@@ -9,22 +9,13 @@
 #include "absl/status/statusor.h"
 #include "client/catalog/job_catalog.h"
 #include "client/cli/environment.h"
+#include "client/cli/exit_status.h"
 #include "client/show/progress_printer.h"
 #include "common/clock.h"
 #include "common/command_line.h"
 #include "jobfile/configuration/configuration_loader.h"
 
 namespace tony::client {
-
-/// Exit statuses of the verbs.
-enum VerbExit {
-  kVerbDone = 0,
-  kVerbNotPossible = 1,  ///< no such job or task
-  kVerbBadUsage = 2,     ///< also: the job file is not valid
-  kVerbFailed = 3,       ///< the machine or the job's ApplicationMaster failed
-  /// `tony wait` and the like, which otherwise end with tony-submit's exit status: the job goes on.
-  kVerbJobGoesOn = 6,
-};
 
 /// Verb::max_positionals of a verb that takes any number.
 constexpr size_t kAnyNumber = std::numeric_limits<size_t>::max();
@@ -55,17 +46,11 @@ struct Verb {
   /// Returns the exit status, or an error whose message goes to the user: NotFound becomes
   /// kVerbNotPossible, InvalidArgument kVerbBadUsage, all others kVerbFailed.
   absl::StatusOr<int> (*run)(const CommandLine& line, const VerbContext& context);
-  /// Lines of the help about the exit status; empty: the usual ones.
-  std::string exit_status = "";
-  std::vector<std::string> aliases = {};  ///< other names, which people type out of habit
+  ExitMeanings (*exits)() = &UsualVerbExits;  ///< what its exit statuses mean
+  std::vector<std::string> aliases = {};      ///< other names, which people type out of habit
   /// The first argument that is no option begins a command, whose words all are arguments.
   bool takes_command = false;
 };
-
-/// Verb::exit_status of verbs that end as tony-submit does.
-constexpr char kJobExitStatus[] =
-    "\nExit status: that of tony-submit. 0 succeeded, 1 the program failed, 2 bad usage or\n"
-    "no such job, 3 infrastructure or no verdict, 4 killed, 5 can never fit; 6 the job goes on.\n";
 
 /// The rows of the table of verbs; each verb is in a file of its own (verb_list.cc, …).
 Verb ListVerb();
@@ -82,6 +67,7 @@ Verb RmVerb();
 Verb RunVerb();
 Verb RerunVerb();
 Verb DiffVerb();
+Verb CompletionVerb();
 
 /// The layers of configuration for a verb: site file, `job_file` (may be empty) and --conf.
 /// InvalidArgument – a --conf is not of the form KEY=VALUE.

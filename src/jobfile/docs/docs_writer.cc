@@ -83,6 +83,22 @@ keys that belong to no type begin with them:
 
 std::string Cell(const std::string& text) { return absl::StrReplaceAll(text, {{"|", "\\|"}}); }
 
+std::string RowText(const Key& key) {
+  const std::string adds_up = key.appends ? ", adds up" : "";
+  const std::string default_text =
+      key.default_value.empty() ? "–" : absl::StrCat("`", key.default_value, "`");
+  return absl::StrCat("| `", key.name, "` | ", Cell(TypeText(key)), adds_up, " | ", default_text,
+                      " | ", Cell(StatusText(key)), " | ", Cell(key.meaning), " |\n");
+}
+
+std::string ReservedWords() {
+  std::vector<std::string> words;
+  for (const std::string& word : ReservedTypeNames()) words.push_back(absl::StrCat("`", word, "`"));
+  return absl::StrJoin(words, ", ");
+}
+
+}  // namespace
+
 // A switch over all types of values, with one text for each: the compiler reports a type that is
 // left out.
 std::string TypeText(const Key& key) {
@@ -145,28 +161,15 @@ std::string StatusText(const Key& key) {
   return "";
 }
 
-std::string RowText(const Key& key) {
-  const std::string adds_up = key.appends ? ", adds up" : "";
-  const std::string default_text =
-      key.default_value.empty() ? "–" : absl::StrCat("`", key.default_value, "`");
-  return absl::StrCat("| `", key.name, "` | ", Cell(TypeText(key)), adds_up, " | ", default_text,
-                      " | ", Cell(StatusText(key)), " | ", Cell(key.meaning), " |\n");
-}
-
-std::string ReservedWords() {
-  std::vector<std::string> words;
-  for (const std::string& word : ReservedTypeNames()) words.push_back(absl::StrCat("`", word, "`"));
-  return absl::StrJoin(words, ", ");
-}
-
-}  // namespace
-
-std::string RenderConfigurationDocs() {
-  std::string text = kIntroduction;
-  absl::StrAppend(
-      &text, ReservedWords(), ".\n\n## Keys\n\n",
+std::string RenderIntroduction() {
+  return absl::StrCat(
+      kIntroduction, ReservedWords(), ".\n\n## Keys\n\n",
       "A *refused* key is an error, unless its value is empty or the default shown (TonY's).\n"
       "A key that is *accepted with a note* has no effect, and the note says why.\n");
+}
+
+std::string RenderConfigurationDocs() {
+  std::string text = RenderIntroduction();
   for (const KeyGroup& group : KeyGroups()) {
     absl::StrAppend(&text, "\n### ", group.title, "\n\n", group.introduction, "\n\n",
                     "| Key | Type | Default | Status | Meaning |\n|---|---|---|---|---|\n");

@@ -119,6 +119,11 @@ std::optional<KeyMatch> FindKey(const std::string& name) {
   return std::nullopt;
 }
 
+std::vector<std::string> ChoicesOf(const std::string& name) {
+  const std::optional<KeyMatch> match = FindKey(name);
+  return match ? match->key->choices : std::vector<std::string>();
+}
+
 std::vector<std::string> ReservedTypeNames() {
   const std::set<std::string>& reserved = TableIndex().reserved;
   return {reserved.begin(), reserved.end()};

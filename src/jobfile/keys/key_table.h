@@ -22,6 +22,9 @@ struct KeyMatch {
 /// unknown.
 std::optional<KeyMatch> FindKey(const std::string& name);
 
+/// The values that the key `name` can have; empty: they are not listed, or there is no such key.
+std::vector<std::string> ChoicesOf(const std::string& name);
+
 /// The first words (after `tony.`) of all keys that belong to no task type, in alphabetical order.
 std::vector<std::string> ReservedTypeNames();
 

@@ -134,6 +134,12 @@ TEST(SubmitOptions, NamesTheNearestOption) {
   EXPECT_THAT(ErrorOf({"--bananas"}), HasSubstr("--help lists all options"));
 }
 
+TEST(SubmitOptions, SendsACommandLineOfHorovodrunToTonyRun) {
+  EXPECT_EQ(ErrorOf({"-np", "2", "python", "train.py", "--name=a b"}),
+            "tony-submit has no -np; to run a program in several tasks: tony run -np 2 python "
+            "train.py '--name=a b'");
+}
+
 TEST(SubmitOptions, SaysWhatBecomesOfAJavaCommandLine) {
   EXPECT_EQ(ErrorOf({"-cp", "`hadoop classpath`:tony.jar", "com.linkedin.tony.cli.ClusterSubmitter",
                      "-executes", "python train.py", "--src_dir=src"}),

@@ -124,6 +124,22 @@ TEST_F(VerbTest, HelpAndBadUsage) {
   EXPECT_THAT(err_, HasSubstr("novalue=VALUE"));
 }
 
+TEST_F(VerbTest, AnOptionWithoutAVerbGetsAdvice) {
+  for (const auto& [typed, error] : std::vector<std::pair<std::string, std::string>>{
+           {"--verison", "unknown option '--verison'; did you mean '--version'?"},
+           {"--json",
+            "'--json' comes behind a verb: tony VERB --json; tony --help lists the verbs"},
+           {"-follow",
+            "'-follow' comes behind a verb: tony VERB -follow; tony --help lists the verbs"},
+           {"--bananas", "unknown option '--bananas'; --help lists all options"},
+           {"-", "unknown verb '-'; tony --help lists all verbs"}}) {
+    EXPECT_EQ(Run({typed}), kVerbBadUsage);
+    EXPECT_EQ(err_, "tony: " + error + "\n");
+  }
+  EXPECT_EQ(Run({"list", "x"}), kVerbBadUsage);
+  EXPECT_EQ(err_, "tony: unexpected argument 'x'; tony list takes none\n");
+}
+
 TEST_F(VerbTest, ASiteFileThatCannotBeReadIsNamed) {
   const std::string site = local_.path() + "/tony-site.xml";
   std::ofstream(site) << "<configuration><property>";

@@ -31,8 +31,12 @@ v1::HorovodSettings HorovodSettingsOf(const core::JobDescription& job) {
   return settings;
 }
 
-void SetTimes(const core::Timeouts& timeouts, v1::Assignment& assignment) {
+/// Limits and pauses, in milliseconds.
+void SetDurations(const core::JobDescription& job, v1::Assignment& assignment) {
+  const core::Timeouts& timeouts = job.timeouts;
   assignment.set_localization_timeout_ms(timeouts.localization.count());
+  assignment.set_heartbeat_interval_ms(
+      static_cast<int32_t>(core::HeartbeatPause(timeouts, job.CountTasks()).count()));
   assignment.set_metrics_interval_ms(static_cast<int32_t>(timeouts.metrics_interval.count()));
   assignment.set_execution_timeout_ms(timeouts.execution.count());
   assignment.set_kill_grace_ms(timeouts.kill_grace.count());
@@ -62,7 +66,6 @@ Assignments::Assignments(std::string job_id, int incarnation, const core::JobDes
 }
 
 v1::Assignment Assignments::For(const core::Task& task, const std::string& model_parameters) const {
-  const core::Timeouts& timeouts = job_.timeouts;
   v1::Assignment assignment;
   assignment.mutable_task()->set_type(task.id.type);
   assignment.mutable_task()->set_index(task.id.index);
@@ -103,9 +106,7 @@ v1::Assignment Assignments::For(const core::Task& task, const std::string& model
     }
   }
   assignment.set_cache_folder(folders_.cache);
-  assignment.set_heartbeat_interval_ms(
-      static_cast<int32_t>(core::HeartbeatPause(timeouts, job_.CountTasks()).count()));
-  SetTimes(timeouts, assignment);
+  SetDurations(job_, assignment);
   assignment.set_tail_lines(job_.error_message_max_depth);
   const core::LogShare logs = core::ShareOfOneStream(job_);
   assignment.set_log_segment_bytes(logs.segment);

@@ -227,15 +227,13 @@ class Looking(OnYarn, unittest.TestCase):
         self.assertIn("KILLED (KILLED_BY_USER): tony kill by", killed.stdout)
         self.assertEqual(job.wait(DEADLINE_SECONDS), 4)
         attached.communicate()
-        self.assertEqual(attached.returncode, 4)
-        self.assertEqual(site.run("tony", "wait", job.id).returncode, 4)
-        removed = site.run("tony", "rm", job.id).stderr
-        self.assertRegex(removed, rf"hdfs dfs -rm -r /\S+/jobs/{job.id}\n$")
+        ended = site.run("tony", "wait", job.id)
+        self.assertEqual((attached.returncode, ended.returncode), (4, 4))
+        self.assertRegex(site.run("tony", "rm", job.id).stderr, rf"hdfs dfs -rm -r /\S+/jobs/{job.id}\n$")
 
     def follow_logs(self, site, *arguments):
         """A `tony logs -f` that runs."""
-        return site.start(
-            self, "tony", "logs", "-f", *arguments, deadline_seconds=DEADLINE_SECONDS)
+        return site.start(self, "tony", "logs", "-f", *arguments, deadline_seconds=DEADLINE_SECONDS)
 
     def test_logs_are_followed_to_the_job_s_end(self):
         site = self.make_site()

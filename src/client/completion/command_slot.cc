@@ -55,7 +55,8 @@ class WordReader {
     if (row->value.empty()) {
       slot_.before.options[row->name].push_back("");
     } else if (equals == std::string::npos) {
-      awaiting_value_ = row;
+      // A value that may be left out is in the same word.
+      if (!row->optional) awaiting_value_ = row;
     } else {
       slot_.before.options[row->name].push_back(word.substr(equals + 1));
     }

@@ -11,7 +11,6 @@
 #include "absl/strings/str_split.h"
 #include "client/cli/exit_status.h"
 #include "client/cli/options.h"
-#include "client/cli/version.h"
 #include "client/manual/roff_page.h"
 #include "client/verbs/verb_table.h"
 #include "jobfile/docs/docs_writer.h"
@@ -25,7 +24,7 @@ std::string DefaultOf(const std::string& key) {
 }
 
 RoffPage NewPage(const std::string& name, int section, const std::string& meaning) {
-  RoffPage page(name, section, absl::StrCat("tony ", kVersion));
+  RoffPage page(name, section, "tony " TONY_VERSION);
   page.Section("Name");
   // The form that apropos and whatis read.
   page.Paragraph(absl::StrCat(name, " - ", meaning));
@@ -53,7 +52,9 @@ std::string Arguments(const std::string& usage) {
 
 std::string Term(const OptionRow& row) {
   const std::string letter = row.letter.empty() ? "" : absl::StrCat("`-", row.letter, "`, ");
-  const std::string value = row.value.empty() ? "" : absl::StrCat(" *", row.value, "*");
+  const std::string value = row.value.empty() ? ""
+                            : row.optional    ? absl::StrCat("[=*", row.value, "*]")
+                                              : absl::StrCat(" *", row.value, "*");
   return absl::StrCat(letter, "`--", row.name, "`", value);
 }
 

@@ -99,6 +99,22 @@ absl::Status ResolveLogs(const core::JobDescription& job, std::string& task) {
   return absl::OkStatus();
 }
 
+/// Cleans up after a local job, and returns the exit status.
+int EndLocalJob(const absl::StatusOr<core::Verdict>& verdict, const storage::JobFolder& folder) {
+  // A held lock means that an ApplicationMaster still lives because the user left early; it cleans
+  // up by itself.
+  const absl::StatusOr<os::UniqueFd> lock = os::LockFile(folder.am_lock());
+  if (verdict.ok()) {
+    // An ApplicationMaster that was killed after the verdict has not cleaned up, or not completely.
+    if (lock.ok()) (void)RemoveRemains(folder);
+    return core::ExitCode(*verdict);
+  }
+  // Executors may still be ending their tasks, so their folders stay, but nobody needs the secrets
+  // any more.
+  if (lock.ok()) Unstage(folder);
+  return FailWith(verdict.status(), ExitOf(verdict.status()));
+}
+
 /// `checkpoint_fd`: holds the lock of the job's checkpoint folder; -1: there is none.
 int RunLocalJob(const SubmitOptions& options, const Environment& environment,
                 const jobfile::LoadedJob& job, int checkpoint_fd) {
@@ -148,18 +164,7 @@ int RunLocalJob(const SubmitOptions& options, const Environment& environment,
                              },
                              .hangup_log = folder.am_log()};
   const absl::StatusOr<core::Verdict> verdict = FollowJob(options, environment, conf, followed);
-  // A held lock means that an ApplicationMaster still lives because the user left early; it cleans
-  // up by itself.
-  const absl::StatusOr<os::UniqueFd> lock = os::LockFile(folder.am_lock());
-  if (verdict.ok()) {
-    // An ApplicationMaster that was killed after the verdict has not cleaned up, or not completely.
-    if (lock.ok()) (void)RemoveRemains(folder);
-    return core::ExitCode(*verdict);
-  }
-  // Executors may still be ending their tasks, so their folders stay, but nobody needs the secrets
-  // any more.
-  if (lock.ok()) Unstage(folder);
-  return FailWith(verdict.status(), ExitOf(verdict.status()));
+  return EndLocalJob(verdict, folder);
 }
 
 }  // namespace

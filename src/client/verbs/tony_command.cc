@@ -85,7 +85,7 @@ std::vector<std::string> MarkCommand(const OptionTable& table, std::vector<std::
     }
     const OptionRow* row = FindOption(table, token);
     const bool has_value = absl::StrContains(token, "=");
-    if (row != nullptr && !row->value.empty() && !has_value) ++position;
+    if (row != nullptr && !row->value.empty() && !row->optional && !has_value) ++position;
   }
   return arguments;
 }

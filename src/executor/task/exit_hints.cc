@@ -67,6 +67,20 @@ bool LacksRendezvousVariable(const std::string& line) {
       });
 }
 
+/// What the author of a program has to do about an error of jax.distributed.initialize(), which
+/// reads the coordinator's address from a variable, and the numbers from the launchers that it
+/// knows. Empty: the line names no such error.
+std::string ExplainJax(const std::string& line) {
+  if (absl::StrContains(line, "coordinator_address should be defined")) {
+    return "JAX looks for variables that only JAX jobs have: set tony.application.framework to jax";
+  }
+  if (absl::StrContains(line, "Number of processes must be defined")) {
+    return "JAX does not know its launcher: write `import tony.jax` before "
+           "jax.distributed.initialize()";
+  }
+  return "";
+}
+
 /// The package that Python's message says is missing; nullopt: it says nothing of the kind.
 std::optional<std::string> MissingModule(const std::string& line) {
   constexpr char kMessage[] = "ModuleNotFoundError: No module named '";
@@ -110,6 +124,7 @@ std::string ExplainExit(int code, const std::vector<std::string>& tail, const Pr
       return absl::StrCat("PyTorch looks for variables that only PyTorch jobs have, and this is a ",
                           facts.framework, " job: set tony.application.framework to pytorch");
     }
+    if (std::string hint = ExplainJax(line); !hint.empty()) return hint;
     if (const auto module = MissingModule(line)) return ExplainPython(*module, facts);
   }
   return "";

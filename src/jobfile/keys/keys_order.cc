@@ -22,7 +22,7 @@ Key Preprocessing() {
           .default_value = "false",
           .meaning =
               "The ApplicationMaster's command (`tony.am.command`, else `tony.containers.command`) "
-              "runs once, as the task `am:0`, before all others "
+              "runs once, as the task `main:0`, before all others "
               "([preprocessing.md](frameworks/preprocessing.md)). A line `Model parameters: X` of "
               "its output gives them `MODEL_PARAMS`."};
 }

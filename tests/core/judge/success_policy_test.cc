@@ -190,9 +190,9 @@ TEST_F(SuccessPolicyTest, WhatRanBeforeAllOthersIsNoneOfThem) {
   Add("trainer", 2, Tracking::kTracked);
   job_ = WithMasterTask(job_);
   table_ = std::make_unique<TaskTable>(job_.types);
-  EXPECT_TRUE(FailsAttempt("am:0"));
+  EXPECT_TRUE(FailsAttempt("main:0"));
   EXPECT_FALSE(FailsAttempt("trainer:0"));
-  End("am:0", 0, 1);
+  End("main:0", 0, 1);
   End("trainer:1", 4, 2);
   EXPECT_EQ(Judge(), std::nullopt);
   End("trainer:0", 5, 3);

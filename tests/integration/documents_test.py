@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """What the documents tell their readers to type works: commands, verbs, options, keys and links."""
 
+import fcntl
+import json
 import os
 import pathlib
 import pty
@@ -11,7 +13,6 @@ import struct
 import subprocess
 import termios
 import time
-import fcntl
 
 import integration_case
 from integration_case import JobTest
@@ -273,6 +274,15 @@ class CommandsTest(JobTest):
             "PATH": f"{self.site.programs}:{python}:{os.environ['PATH']}",
         }
         self.environment.pop("DISPLAY", None)
+        self.addCleanup(self.kill_jobs)
+
+    def kill_jobs(self):
+        """Ends the jobs of a document that was not followed to its end."""
+        tony = self.site.programs / "tony"
+        running = subprocess.run(
+            [tony, "list", "--running", "--json"], env=self.environment, capture_output=True, check=True)
+        for job in json.loads(running.stdout):
+            subprocess.run([tony, "kill", job["id"]], env=self.environment, capture_output=True, check=True)
 
     def type(self, script, folder):
         """Runs a script of the shell on a terminal; returns its exit code and what was shown."""

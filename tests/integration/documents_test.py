@@ -26,7 +26,7 @@ RUN = ("README.md", "docs/first-job.md", "docs/jobs.md", "docs/troubleshooting.m
 # What readers of a document have done before they come to it.
 FIRST_PROGRAM = "docs/first-job.md"
 BEFORE = {
-    "README.md": "mkdir -p src ~/checkpoints/digits && cp train.py src/",
+    "README.md": "mkdir -p src && cp train.py src/",
     "docs/jobs.md": "tony run -np 2 python3 train.py --fail || tony run -np 2 python3 train.py",
     "docs/troubleshooting.md": "! tony run -np 2 python3 train.py --fail",
 }

@@ -10,5 +10,6 @@ if(NOT TONY_SANITIZE AND NOT TONY_FUZZ)
     DEPENDS tony-manual
     COMMENT "Writing manual pages and completion" VERBATIM)
   add_custom_target(share ALL DEPENDS ${CMAKE_BINARY_DIR}/share.stamp)
+  add_dependencies(installed share)
   install(DIRECTORY ${share}/ DESTINATION ${CMAKE_INSTALL_DATADIR} COMPONENT share)
 endif()

@@ -159,6 +159,7 @@ TEST_F(AssignmentsTest, GivesEachStreamItsShareOfTheRoomForLogs) {
   AddType("worker", 3);
   AddType("ps", 1);
   job_.retry_count = 1;
+  job_.infrastructure_retry_count = 0;
   job_.logs.job_mb = 4 * 2 * 2 * 40;
   job_.logs.redact = {"id-\\d+", "acme"};
   EXPECT_EQ(For("worker").log_segment_bytes(), 10 << 20);

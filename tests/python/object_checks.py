@@ -44,8 +44,8 @@ def check_all_hear_of_what_cannot_be_pickled():
 
 def check_the_remedy_is_named():
     with unittest.mock.patch.dict(sys.modules, WITHOUT):
-        expect_error(ValueError, "where cloudpickle is installed", hvd.broadcast_object, lambda: 3)
-        expect_error(ValueError, "where cloudpickle is installed", hvd.allgather_object, lambda: 3)
+        expect_error(ValueError, "if cloudpickle is installed", hvd.broadcast_object, lambda: 3)
+        expect_error(ValueError, "if cloudpickle is installed", hvd.allgather_object, lambda: 3)
 
 
 def check_a_long_reason_is_cut():

@@ -30,20 +30,22 @@ BEFORE = {
     "docs/jobs.md": "tony run -np 2 python3 train.py --fail || tony run -np 2 python3 train.py",
     "docs/troubleshooting.md": "! tony run -np 2 python3 train.py --fail",
 }
-# What looks like a key: Python's modules, and files.
-NO_KEYS = ("tony.collective", "tony.jax")
+# What looks like a key: Python's modules, the label of containers, and files.
+NO_KEYS = ("tony.collective", "tony.jax", "tony.folder")
 NO_KEY_ENDS = (".xml",)
 COLUMNS, ROWS = 100, 50
 DEADLINE_SECONDS = 300  # for a block of commands
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07|\r")
+# After these words a command begins.
+BEFORE_COMMANDS = ("&&", "||", "|", ";", "&", "!", "sudo")
 OPTION = re.compile(r"^  (?:-(\w), )?--([\w-]+)( \S+)?", re.MULTILINE)
-# A key, or what several keys begin with: `tony.task.max-total-*`, `tony.horovod.…`.
-KEY = re.compile(r"(?<![\w./-])tony\.[a-z<][\w.<>-]*[\w>](?:[.-][*…])?")
+# A key, or what several keys begin with: `tony.task.max-total-*`, `tony.horovod.…`, `tony.worker.`.
+KEY = re.compile(r"(?<![\w./-])tony\.(?:<[a-z]+>|[\w-])(?:[\w.-]|<[a-z]+>)*(?:(?<=[.-])[*…])?")
 
 
 def canonical(option):
     """An option's name: dashes in front do not matter, and `-` is `_`."""
-    return option.lstrip("-").partition("=")[0].replace("-", "_")
+    return re.split(r"\[?=", option.lstrip("-"))[0].replace("-", "_")
 
 
 class Help:
@@ -88,14 +90,12 @@ def wrong_words(command, known):
     sentences = []
     words = words_of(command)
     for position, word in enumerate(words):
-        if word not in ("tony", "tony-submit") or (position and words[position - 1] in ("man", "apt", "install")):
+        if word not in ("tony", "tony-submit") or (position and words[position - 1] not in BEFORE_COMMANDS):
             continue
         rest = words[position + 1 :]
         program = [word]
         if word == "tony":
-            if not rest or rest[0] in ("VERB", "--help", "--version", "help", "completion", "__complete"):
-                continue
-            if not re.fullmatch(r"[a-z]+", rest[0]):
+            if not rest or not re.fullmatch(r"[a-z]+", rest[0]):
                 continue
             if rest[0] not in known.verbs:
                 sentences.append(f"tony has no verb {rest[0]}")
@@ -104,7 +104,7 @@ def wrong_words(command, known):
         options = known.options(*program)
         value = False
         for option in rest:
-            if option in ("|", "||", "&&", ";", "&", ">", "tony", "tony-submit"):
+            if option in BEFORE_COMMANDS:
                 break
             if not option.startswith("-") or option in ("-", "--"):
                 if program == ["tony", "run"] and not value and option:
@@ -128,8 +128,9 @@ def is_key(name, keys):
     """Whether `name` is one of the keys, in which <type> stands for any name, or begins one."""
     if name.startswith(NO_KEYS) or name.endswith(NO_KEY_ENDS):
         return True
-    if name[-1] in "*…":
-        return any(key.startswith((name[:-1], re.sub(r"^tony\.\w+", "tony.<type>", name[:-1]))) for key in keys)
+    if name[-1] in "*….":
+        begin = name.rstrip("*…")
+        return any(key.startswith((begin, re.sub(r"^tony\.\w+", "tony.<type>", begin))) for key in keys)
     name = re.sub(r"<[a-z]+>", "worker", name)
     return any(
         re.fullmatch(r"[\w-]+".join(map(re.escape, re.split(r"<[a-z]+>", key))), name) for key in keys)
@@ -183,7 +184,7 @@ class NamesTest(JobTest):
 
     def test_unknown_keys_are_found(self):
         keys = ["tony.<type>.memory", "tony.task.max-total-gpus", "tony.application.name"]
-        known = ("tony.ps.memory", "tony.<type>.memory", "tony.task.max-total-*", "tony.driver.*", "tony.collective.torch")
+        known = ("tony.ps.memory", "tony.<type>.memory", "tony.task.max-total-*", "tony.driver.*", "tony.worker.", "tony.collective.torch")
         self.assertEqual([name for name in known if not is_key(name, keys)], [])
         unknown = ("tony.ps.memroy", "tony.application.nam", "tony.task.min-*", "tony.x.y.memory")
         self.assertEqual([name for name in unknown if is_key(name, keys)], [])

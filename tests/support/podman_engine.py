@@ -83,7 +83,7 @@ class Engine:
             env={**os.environ, **self.environment},
             input=stdin,
             capture_output=True,
-            timeout=120,
+            timeout=600,  # for an image of a gigabyte on a busy machine
             check=False,
         )
         if result.returncode != 0:

@@ -56,15 +56,15 @@ class BadJobFileTest(JobTest):
             "2: tony.worker.instances: -2 is out of range; write 0 to 10000",
         )
 
-    def test_key_of_later(self):
+    def test_an_image_that_is_not_named(self):
         self.assert_says(
             [
                 ("tony.worker.instances", 1),
                 ("tony.worker.command", "true"),
                 ("tony.docker.enabled", "true"),
             ],
-            "4: tony.docker.enabled: works on the yarn backend only; remove it or set it to "
-            "false",
+            "4: tony.docker.enabled: there is no image for worker; set tony.docker.containers.image "
+            "or tony.docker.worker.image",
         )
 
     def test_all_problems_at_once_as_validate_says_them(self):

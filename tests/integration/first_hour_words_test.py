@@ -145,8 +145,8 @@ class AttemptsTest(JobTest):
             [1, "worker:1 exited with code 1", "worker:1", "RuntimeError: bad batch 17"])
         self.assertLessEqual(attempt["began_millis"], attempt["ended_millis"])
 
-    def test_quiet_says_it_too(self):
-        told = self.run_twice("--quiet")
+    def test_it_is_said_beside_the_output_too(self):
+        told = self.run_twice("--logs")
         self.assertIn("tony: Attempt 2 of 3 begins: worker:1 exited with code 1\n", told)
 
     def test_a_loss_says_how_many_containers_may_still_be_replaced(self):
@@ -165,6 +165,7 @@ class AttemptsTest(JobTest):
         self.assertRegex(
             told, r"^Attempt 2 begins: worker:0 was lost: .*; no lost container may be replaced any more\n$")
         line.write()
+        attached.communicate()
         self.assert_succeeds(job)
 
 

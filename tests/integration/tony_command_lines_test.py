@@ -89,13 +89,14 @@ class TonyCommandLinesTest(JobTest):
 
     def test_readme_with_docker(self):
         self.write_job(*README_FILE, *DOCKER, name="tony.xml")
-        self.assert_needs_later(
+        self.assert_passes(
             """
             -executes models/mnist_distributed.py -task_params '--input_dir /in --output_dir /out'
             -src_dir src -python_binary_path /home/user_name/python_virtual_env/bin/python
             -conf_file tony.xml""",
-            "tony.docker.enabled: works on the yarn backend only",
-            "tony.docker.containers.image: works on the yarn backend only",
+            "/home/user_name/python_virtual_env/bin/python models/mnist_distributed.py "
+            "--input_dir /in --output_dir /out",
+            worker=4,
         )
 
     def test_readme_of_remote_files(self):
@@ -174,16 +175,15 @@ class TonyCommandLinesTest(JobTest):
         line = f"""
             --src_dir={self.site.folder}/src --executes=tensorflow2_mnist.py
             --conf_file={self.site.folder}/tony-test.xml --python_binary_path=python3"""
-        docker = "works on the yarn backend only"
         self.write_job(*workers, horovod, name="tony-test.xml")
         self.assert_passes(line, "python3 tensorflow2_mnist.py", worker=4, driver=1)
         self.write_job(*workers, horovod, *debug, name="tony-test.xml")
         run = self.assert_passes(line, "python3 tensorflow2_mnist.py", worker=4, driver=1)
         self.assertIn(debug[-1][1], [task["command"] for task in run["tasks"]])
         self.write_job(*job, horovod, name="tony-test.xml")
-        self.assert_needs_later(line, docker, docker)
+        self.assert_passes(line, "python3 tensorflow2_mnist.py", worker=4, driver=1)
         self.write_job(*job, horovod, *debug, name="tony-test.xml")
-        self.assert_needs_later(line, docker, docker)
+        self.assert_passes(line, "python3 tensorflow2_mnist.py", worker=4, driver=1)
 
     def test_mxnet_example(self):
         self.write_venv("MxNetPython3.5.zip", "Python3.5/bin/python3")

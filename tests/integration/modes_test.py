@@ -161,7 +161,7 @@ class FirstComeTest(ModesTest):
         self.assert_succeeds(job)
         ready = 0
         for event in job.all_events():
-            if event.get("job_changed", {}).get("state") == "RUNNING":
+            if event.get("state_changed", {}).get("state") == "RUNNING":
                 break
             ready += event.get("task_changed", {}).get("state") == "READY"
         return job, ready
@@ -239,7 +239,7 @@ class PreprocessingTest(ModesTest):
         )
         self.assertEqual(
             self.assert_ends(job, 1, "TASK_FAILED"),
-            "am:0 exited with code 3; worker, which depends on am, does not start",
+            "main:0 exited with code 3; worker, which depends on main, does not start",
         )
 
     def test_it_runs_once_although_a_task_starts_again(self):
@@ -263,7 +263,8 @@ class PreprocessingTest(ModesTest):
             *conf(worker__command="echo $MODEL_PARAMS"),
         )
         running.read()
-        (master,) = machine.programs_of(job, "tony-am")
+        masters = machine.programs_of(job, "tony-am")
+        master = max(masters, key=lambda pid: machine.parent_of(pid) in masters)  # below its keeper
         os.kill(master, signal.SIGKILL)
         gate.write()
         result = self.site.run("tony", "wait", job)

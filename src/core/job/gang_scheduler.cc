@@ -20,10 +20,18 @@ namespace {
 /// recorded anew each time one of them ends.
 constexpr int kNamed = 16;
 
+/// "a, b": the types' names for people.
+template <typename Names>
+std::string Listed(const Names& names) {
+  return absl::StrJoin(names, ", ", [](std::string* text, const std::string& name) {
+    absl::StrAppend(text, TypeName(name));
+  });
+}
+
 /// "a, b start", "a starts"
 std::string Sentence(const std::vector<std::string>& names, const std::string& of_one,
                      const std::string& of_many) {
-  return absl::StrCat(absl::StrJoin(names, ", "), " ", names.size() == 1 ? of_one : of_many);
+  return absl::StrCat(Listed(names), " ", names.size() == 1 ? of_one : of_many);
 }
 
 /// Adds one more container to the request. Tasks come in the order of their types, so only the last
@@ -74,8 +82,7 @@ void GangScheduler::AdmitStages() {
     FormGang(members, Duration(0));
     if (stage.depends_on.empty()) continue;
     parts_.record.RecordContinues(absl::StrCat(Sentence(stage.types, "comes", "come"),
-                                               " next, after ",
-                                               absl::StrJoin(stage.depends_on, ", ")));
+                                               " next, after ", Listed(stage.depends_on)));
   }
 }
 
@@ -310,8 +317,7 @@ void GangScheduler::RecordStageWait() {
     left += counts.size - counts.succeeded;
   }
   JobWaiting waiting;
-  waiting.what =
-      absl::StrCat(Sentence(stage.types, "waits", "wait"), " for ", absl::StrJoin(types, ", "));
+  waiting.what = absl::StrCat(Sentence(stage.types, "waits", "wait"), " for ", Listed(types));
   if (run_.stage_wait && run_.stage_wait->what == waiting.what && left > kNamed) return;
   waiting.missing = run_.tasks.Names(
       [&types](const Task& task) {
@@ -330,9 +336,8 @@ std::string GangScheduler::NeverStarted(const std::string& type) const {
                 [this](const std::string& name) { return admitted_[stages_.StageOf(name)]; });
   if (names.empty()) return "";
   const bool one = names.size() == 1;
-  return absl::StrCat("; ", absl::StrJoin(names, ", "),
-                      one ? ", which depends on " : ", which depend on ", type,
-                      one ? ", does not start" : ", do not start");
+  return absl::StrCat("; ", Listed(names), one ? ", which depends on " : ", which depend on ",
+                      TypeName(type), one ? ", does not start" : ", do not start");
 }
 
 }  // namespace tony::core

@@ -186,17 +186,22 @@ std::string EngineName(const std::string& container_id) {
 
 std::vector<std::string> RemoveCommand(const Engine& engine, const std::string& engine_name) {
   std::vector<std::string> command = {engine.program, "rm", "--force"};
-  // docker kills at once; podman would wait ten seconds after a SIGTERM.
-  if (engine.kind == Engine::Kind::kPodman) command.push_back("--time=0");
+  if (engine.kind == Engine::Kind::kPodman) {
+    command.push_back("--time=0");  // docker kills at once; podman would wait ten seconds
+    command.push_back("--ignore");  // a container that is not there is no failure
+  }
   command.push_back(engine_name);
   return command;
 }
 
 absl::Status RemoveContainer(const Engine& engine, const std::string& engine_name, Duration limit) {
-  TONY_ASSIGN_OR_RETURN(const os::FinishedProgram finished,
-                        os::RunWithDeadline(RemoveCommand(engine, engine_name), limit));
-  if (Succeeded(finished) || SaysThereIsNone(finished.standard_error)) return absl::OkStatus();
-  return Failed(engine, finished);
+  // Without its monitor podman fails to remove a container once, and leaves it "stopping".
+  for (int retries = 2;; --retries) {
+    TONY_ASSIGN_OR_RETURN(const os::FinishedProgram finished,
+                          os::RunWithDeadline(RemoveCommand(engine, engine_name), limit));
+    if (Succeeded(finished) || SaysThereIsNone(finished.standard_error)) return absl::OkStatus();
+    if (retries == 0) return Failed(engine, finished);
+  }
 }
 
 std::string EngineComplaint(const std::string& output) {

@@ -54,6 +54,7 @@ std::vector<std::string> PodmanArguments(const EngineRun& run) {
   if (run.keeps_descriptor) arguments.push_back("--preserve-fds=1");
   if (!run.monitor_file.empty()) {
     arguments.push_back(absl::StrCat("--conmon-pidfile=", run.monitor_file));
+    arguments.push_back(absl::StrCat("--pidfile=", run.executor_file));
   }
   return arguments;
 }

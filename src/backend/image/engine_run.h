@@ -26,7 +26,8 @@ struct EngineRun {
   gid_t group = 0;
   std::vector<gid_t> more_groups;  ///< of the user
   bool keeps_descriptor = false;   ///< descriptor 3 is for the executor, too
-  std::string monitor_file;  ///< where podman writes the process id of the container's monitor
+  std::string monitor_file;   ///< where podman writes the process id of the container's monitor
+  std::string executor_file;  ///< and that of the executor, as this machine sees it
   std::vector<std::string> arguments;  ///< of tony-executor, without its name
 };
 

@@ -28,6 +28,8 @@ constexpr int kNoProgram = 127;
 constexpr int kOfSignal = 128;
 /// Lines of the client's output in which its complaint is looked for.
 constexpr size_t kComplaintLines = 5;
+/// How often a removal that has failed begins anew.
+constexpr int kRemovalRetries = 5;
 
 /// The variables for the executor in the form of its option --environment-file. A user who is not
 /// root is unknown to most images and has no home there.
@@ -56,6 +58,7 @@ std::vector<gid_t> OwnGroups() {
 /// A running `rm` of the engine. Not thread safe.
 struct ImageContainers::Removal {
   os::Subprocess process;
+  int retries = 0;  ///< how often it has begun anew
   std::function<void()> done;
   std::unique_ptr<EventLoop::Handle> deadline;
   std::unique_ptr<EventLoop::Handle> watch;  // declared after `process`, whose pidfd it watches
@@ -107,6 +110,7 @@ absl::StatusOr<os::Subprocess> ImageContainers::Start(const core::Container& con
   run.arguments.push_back(absl::StrCat("--environment-file=", secrets.PathOf(variables)));
   if (options_.engine.kind == Engine::Kind::kPodman) {
     run.monitor_file = secrets.PathOf(container.id + kMonitorSuffix);
+    run.executor_file = secrets.PathOf(container.id + "-executor" + kMonitorSuffix);
   }
   executor.arguments = RunCommand(options_.engine, run);
   // The engine's client needs its user's own variables; the container gets none of them.
@@ -141,14 +145,37 @@ void ImageContainers::Remove(const std::string& container_id, std::function<void
                {{"container", container_id}, {"why", process.status().message()}});
     return loop_.Post(lifetime_.Guard(std::move(done)));
   }
-  auto removal = std::make_unique<Removal>(Removal{*std::move(process), std::move(done), {}, {}});
-  removal->watch = loop_.WatchReadable(removal->process.pidfd(), [this, container_id] {
-    FinishRemoval(container_id, /*in_time=*/true);
-  });
+  auto removal =
+      std::make_unique<Removal>(Removal{*std::move(process), 0, std::move(done), {}, {}});
+  WatchRemoval(container_id, *removal);
   removal->deadline = loop_.After(options_.remove_timeout, [this, container_id] {
     FinishRemoval(container_id, /*in_time=*/false);
   });
   removals_[container_id] = std::move(removal);
+}
+
+// Without its monitor podman fails to remove a container once, and leaves it "stopping".
+bool ImageContainers::RetryRemoval(const std::string& container_id, Removal& removal) {
+  const std::optional<os::ExitStatus> status = removal.process.TryWait();
+  if (!status || status->ok() || options_.engine.kind != Engine::Kind::kPodman) return false;
+  if (++removal.retries > kRemovalRetries) return false;
+  auto process = os::Subprocess::Start(
+      {.arguments = RemoveCommand(options_.engine, EngineName(container_id))});
+  if (!process.ok()) return false;
+  LogDebug("a container is not removed yet", {{"container", container_id}});
+  removal.watch.reset();
+  removal.process = *std::move(process);
+  WatchRemoval(container_id, removal);
+  return true;
+}
+
+void ImageContainers::WatchRemoval(const std::string& container_id, Removal& removal) {
+  removal.watch = loop_.WatchReadable(removal.process.pidfd(), [this, container_id] {
+    const std::string id = container_id;  // outlives the watch, which a retry replaces
+    const auto found = removals_.find(id);
+    if (found == removals_.end() || RetryRemoval(id, *found->second)) return;
+    FinishRemoval(id, /*in_time=*/true);
+  });
 }
 
 // The removal leaves the map before `done` runs, because `done` may ask for the next one.

@@ -74,6 +74,9 @@ class ImageContainers {
   struct Removal;
 
   EngineRun RunOf(const core::Container& container, const os::SubprocessRequest& executor) const;
+  /// Called when the engine has answered. True: it has failed, and is asked again.
+  bool RetryRemoval(const std::string& container_id, Removal& removal);
+  void WatchRemoval(const std::string& container_id, Removal& removal);
   void FinishRemoval(const std::string& container_id, bool in_time);
 
   EventLoop& loop_;

@@ -19,6 +19,8 @@ constexpr std::chrono::milliseconds kRedrawInterval{200};
 constexpr std::chrono::milliseconds kReadPause{500};
 /// Pause between two attempts to send the stop.
 constexpr std::chrono::seconds kStopPause{1};
+/// SIGTERMs that follow each other this closely count as one.
+constexpr std::chrono::seconds kOneTermination{5};
 
 }  // namespace
 
@@ -163,6 +165,10 @@ void Submission::OnSignal(int number) {
   // The job is over and only its record is being read: the client ends with what it knows.
   if (over_) return EndWithoutEvents();
   if (!options_.owner) return Leave();
+  // timeout(1) and workflow systems send SIGTERM to the process and again to its group.
+  const TimePoint now = clock_.Now();
+  if (number == SIGTERM && terminated_ && now - *terminated_ < kOneTermination) return;
+  if (number == SIGTERM) terminated_ = now;
   // The first Ctrl-C stops the job. The second leaves without waiting for the end, as does any
   // after the verdict. While nobody could be told of the stop, leaving takes a third one.
   if (verdict_ || interrupts_ > 1 || (interrupts_ == 1 && being_stopped_)) return Leave();

@@ -87,10 +87,11 @@ class Submission {
   absl::Status stream_status_;  ///< how the last stream ended; its message is added to `why_`
   int64_t last_sequence_ = 0;
   int interrupts_ = 0;
-  bool hung_up_ = false;     ///< SIGHUP has come, and the job goes on
-  bool unnoted_ = false;     ///< no ApplicationMaster has recorded the hang-up yet
-  bool open_ = false;        ///< client_'s stream is accepted
-  bool over_ = false;        ///< no ApplicationMaster will send anything any more
+  std::optional<TimePoint> terminated_;  ///< when SIGTERM came last
+  bool hung_up_ = false;                 ///< SIGHUP has come, and the job goes on
+  bool unnoted_ = false;                 ///< no ApplicationMaster has recorded the hang-up yet
+  bool open_ = false;                    ///< client_'s stream is accepted
+  bool over_ = false;                    ///< no ApplicationMaster will send anything any more
   std::string stop_reason_;  ///< reason of a stop that no ApplicationMaster has noted yet; empty:
                              ///< none
   bool unheard_ = false;     ///< a notice has said that the stop could not be sent; it comes once

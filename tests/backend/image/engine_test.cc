@@ -107,6 +107,7 @@ EngineRun SomeRun() {
   run.group = 100;
   run.keeps_descriptor = true;
   run.monitor_file = "/home/u/.tony/jobs/local-1/secrets/local-1-c0001.monitor";
+  run.executor_file = "/home/u/.tony/jobs/local-1/secrets/local-1-c0001-executor.monitor";
   run.arguments = {"--container-id=local-1-c0001"};
   return run;
 }
@@ -166,7 +167,7 @@ TEST_F(EngineTest, TheCommandOfDockerHasNoOptionThatOnlyPodmanKnows) {
   EXPECT_THAT(RemoveCommand({Engine::Kind::kDocker, "docker"}, "x"),
               ElementsAre("docker", "rm", "--force", "x"));
   EXPECT_THAT(RemoveCommand({Engine::Kind::kPodman, "podman"}, "x"),
-              ElementsAre("podman", "rm", "--force", "--time=0", "x"));
+              ElementsAre("podman", "rm", "--force", "--time=0", "--ignore", "x"));
 }
 
 TEST_F(EngineTest, LimitsAreThisProcesss) {

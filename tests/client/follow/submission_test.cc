@@ -181,6 +181,13 @@ TEST_F(SubmissionTest, AfterAHangupTheJobGoesOn) {
   EXPECT_EQ(hangups, 1);
 }
 
+TEST_F(SubmissionTest, SigtermOfAProcessAndOfItsGroupIsOne) {
+  when_stopping_ = [] { ::raise(SIGTERM); };
+  const auto verdict = Run("sleep 600", [](pid_t) { ::raise(SIGTERM); });
+  ASSERT_TRUE(verdict.ok()) << verdict.status();
+  EXPECT_EQ(verdict->reason, core::Reason::kKilledByUser);
+}
+
 TEST_F(SubmissionTest, CtrlCOfAGuestOnlyEndsTheFollowing) {
   owner_ = false;
   const auto verdict = Run("sleep 600", [](pid_t) { ::raise(SIGINT); });

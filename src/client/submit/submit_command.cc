@@ -115,13 +115,25 @@ int EndLocalJob(const absl::StatusOr<core::Verdict>& verdict, const storage::Job
   return FailWith(verdict.status(), ExitOf(verdict.status()));
 }
 
+/// An id that no job in the folder `jobs` has: another one of this second may have drawn the same
+/// random bits.
+std::string NewJobId(const std::string& jobs, const Clock& clock) {
+  std::random_device random;
+  std::error_code ignored;
+  std::string id;
+  do {
+    id = MakeLocalJobId(clock.UnixMillis(), random());
+  } while (std::filesystem::exists(absl::StrCat(jobs, "/", id), ignored));
+  return id;
+}
+
 /// `checkpoint_fd`: holds the lock of the job's checkpoint folder; -1: there is none.
 int RunLocalJob(const SubmitOptions& options, const Environment& environment,
                 const jobfile::LoadedJob& job, int checkpoint_fd) {
   SystemClock clock;
-  const std::string job_id = MakeLocalJobId(clock.UnixMillis(), std::random_device()());
-  const storage::JobFolder folder(
-      absl::StrCat(storage::JobsFolder(job.result.local.dir), "/", job_id));
+  const std::string jobs = storage::JobsFolder(job.result.local.dir);
+  const std::string job_id = NewJobId(jobs, clock);
+  const storage::JobFolder folder(absl::StrCat(jobs, "/", job_id));
   absl::StatusOr<os::UniqueFd> guard = StageJob(job, job_id, folder);
   if (!guard.ok()) {
     const bool full = absl::IsResourceExhausted(guard.status());

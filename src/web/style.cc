@@ -33,7 +33,7 @@ dl { display: flex; flex-wrap: wrap; gap: .5rem 2rem; margin: 0 0 1rem; }
 dt { color: var(--quiet); font-size: .8rem; }
 dd { margin: 0; }
 .card, table { background: var(--paper); border: 1px solid var(--line); border-radius: 8px; }
-.card { margin: 0 0 1rem; padding: .75rem 1rem; border-left: 4px solid var(--line); }
+.card { margin: 1rem 0; padding: .75rem 1rem; border-left: 4px solid var(--line); }
 .card h2 { margin-top: 0; }
 .card p { margin: .25rem 0; overflow-wrap: anywhere; }
 .card.good { border-left-color: var(--good); }

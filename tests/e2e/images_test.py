@@ -64,7 +64,17 @@ class PyTorchInAnImage(examples.PyTorchDistributedDataParallel, unittest.TestCas
         files = set(listed.splitlines())
         # By the names under which the loader looks for them, too.
         mapped = [path for path in files if ".so" in path]
-        return sorted({*files, *podman_engine.files_of("/bin/sh", "/bin/bash", self.python, *mapped)})
+        files.update(podman_engine.files_of("/bin/sh", "/bin/bash", self.python, *mapped))
+        # Packages have links to libraries outside of them.
+        for folder in [path for path in files if os.path.isdir(path)]:
+            for link in filter(pathlib.Path.is_symlink, pathlib.Path(folder).rglob("*")):
+                target = os.path.normpath(link.parent / os.readlink(link))
+                if os.path.isfile(target):
+                    files.add(target)
+        # An image has each file once: what lies in a listed folder comes with it.
+        return sorted(
+            path for path in files
+            if not any(str(folder) in files for folder in pathlib.PurePath(path).parents))
 
     def start_in_image(self, *task_params, retries=0, conf=()):
         """Starts the example in containers of the image."""

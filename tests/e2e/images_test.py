@@ -8,9 +8,12 @@ The image is made of the files that the job's interpreter uses, one gigabyte.
 
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
+import types
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -49,22 +52,30 @@ programs = None  # pylint: disable=invalid-name
 class PyTorchInAnImage(examples.PyTorchDistributedDataParallel, unittest.TestCase):
     """Two workers in step with each other, each in a container of its own."""
 
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        folder = tempfile.mkdtemp(prefix="tony-test-engine-")
+        cls.addClassCleanup(shutil.rmtree, folder, ignore_errors=True)
+        ends_with_the_class = types.SimpleNamespace(addCleanup=cls.addClassCleanup)
+        cls.engine = podman_engine.Engine(ends_with_the_class, pathlib.Path(folder) / "engine")
+        cls.engine.make_image(IMAGE, cls.files(), [("/etc/image", b"torch\n")])
+
     def make_site(self):
         """A site whose engine has the image."""
         site = tony_cli.Site(self, programs)
-        self.engine = podman_engine.Engine(self, site.folder / "engine")
         site.environment.update(self.engine.environment)
-        self.engine.make_image(IMAGE, self.files(), [("/etc/image", b"torch\n")])
         return site
 
-    def files(self):
+    @classmethod
+    def files(cls):
         """Everything that the interpreter needs for the example."""
-        listed = subprocess.run([self.python, "-c", LIST_FILES, ROOT / "examples/common"],
+        listed = subprocess.run([cls.python, "-c", LIST_FILES, ROOT / "examples/common"],
                                 stdout=subprocess.PIPE, text=True, check=True).stdout
         files = set(listed.splitlines())
         # By the names under which the loader looks for them, too.
         mapped = [path for path in files if ".so" in path]
-        files.update(podman_engine.files_of("/bin/sh", "/bin/bash", self.python, *mapped))
+        files.update(podman_engine.files_of("/bin/sh", "/bin/bash", cls.python, *mapped))
         # Packages have links to libraries outside of them.
         for folder in [path for path in files if os.path.isdir(path)]:
             for link in filter(pathlib.Path.is_symlink, pathlib.Path(folder).rglob("*")):

@@ -58,12 +58,8 @@ Assignments::Assignments(std::string job_id, int incarnation, const core::JobDes
       hides_other_gpus_(local.hides_other_gpus),
       folders_(std::move(folders)),
       staged_(std::move(staged)),
-      collective_key_(std::move(collective_key)) {
-  for (const core::TaskType& type : job_.types) {
-    if (type.tracking != core::Tracking::kTracked) continue;
-    if (!core::IsPreprocessing(job_, type.name)) tracked_tasks_ += type.instances;
-  }
-}
+      collective_key_(std::move(collective_key)),
+      tracked_tasks_(core::CountTrackedTasks(job)) {}
 
 v1::Assignment Assignments::For(const core::Task& task, const std::string& model_parameters) const {
   v1::Assignment assignment;

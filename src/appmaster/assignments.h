@@ -41,7 +41,7 @@ class Assignments {
   const TaskFolders folders_;
   const v1::StagedFiles staged_;
   const std::string collective_key_;
-  int tracked_tasks_ = 0;
+  const int tracked_tasks_;
 };
 
 }  // namespace tony::appmaster

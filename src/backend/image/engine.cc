@@ -66,10 +66,6 @@ absl::Status Failed(const Engine& engine, const os::FinishedProgram& finished) {
   return absl::FailedPreconditionError(absl::StrCat(engine.name(), ": ", why));
 }
 
-bool Succeeded(const os::FinishedProgram& finished) {
-  return finished.status.signal == 0 && finished.status.code == 0;
-}
-
 bool SaysThereIsNone(const std::string& text) {
   const std::string lower = absl::AsciiStrToLower(text);
   return absl::StrContains(lower, "no such") || absl::StrContains(lower, "image not known") ||
@@ -127,7 +123,7 @@ absl::StatusOr<std::optional<ImageFacts>> FindImage(const Engine& engine, const 
                                                     Duration limit) {
   TONY_ASSIGN_OR_RETURN(const os::FinishedProgram finished,
                         Ask(engine, {"image", "inspect", image}, limit));
-  if (!Succeeded(finished)) {
+  if (!finished.status.ok()) {
     if (SaysThereIsNone(finished.standard_error)) return std::nullopt;
     return Failed(engine, finished);
   }
@@ -156,7 +152,7 @@ absl::StatusOr<EngineStore> FindStore(const Engine& engine, Duration limit) {
                              podman ? "{{.Store.GraphDriverName}} {{.Store.GraphRoot}}"
                                     : "{{.Driver}} {{.DockerRootDir}}"},
                             limit));
-  if (!Succeeded(finished)) return Failed(engine, finished);
+  if (!finished.status.ok()) return Failed(engine, finished);
   const std::vector<std::string> words =
       absl::StrSplit(LastLine(finished.standard_output), absl::MaxSplits(' ', 1));
   return EngineStore{words[0] == "vfs", words.size() > 1 ? words[1] : ""};
@@ -170,7 +166,7 @@ absl::StatusOr<std::vector<EngineContainer>> FindContainers(const Engine& engine
   TONY_ASSIGN_OR_RETURN(
       const os::FinishedProgram finished,
       Ask(engine, {"ps", "--all", "--no-trunc", "--filter", user, "--format", form}, limit));
-  if (!Succeeded(finished)) return Failed(engine, finished);
+  if (!finished.status.ok()) return Failed(engine, finished);
   std::vector<EngineContainer> containers;
   for (const std::string& line : std::vector<std::string>(
            absl::StrSplit(finished.standard_output, '\n', absl::SkipWhitespace()))) {
@@ -199,7 +195,7 @@ absl::Status RemoveContainer(const Engine& engine, const std::string& engine_nam
   for (int retries = 2;; --retries) {
     TONY_ASSIGN_OR_RETURN(const os::FinishedProgram finished,
                           os::RunWithDeadline(RemoveCommand(engine, engine_name), limit));
-    if (Succeeded(finished) || SaysThereIsNone(finished.standard_error)) return absl::OkStatus();
+    if (finished.status.ok() || SaysThereIsNone(finished.standard_error)) return absl::OkStatus();
     if (retries == 0) return Failed(engine, finished);
   }
 }

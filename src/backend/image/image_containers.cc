@@ -137,9 +137,14 @@ os::ExitStatus ImageContainers::ExecutorStatus(const os::ExitStatus& status) {
   return {.code = 0, .signal = status.code - kOfSignal};
 }
 
-void ImageContainers::Remove(const std::string& container_id, std::function<void()> done) {
-  auto process = os::Subprocess::Start(
+absl::StatusOr<os::Subprocess> ImageContainers::StartRemoval(
+    const std::string& container_id) const {
+  return os::Subprocess::Start(
       {.arguments = RemoveCommand(options_.engine, EngineName(container_id))});
+}
+
+void ImageContainers::Remove(const std::string& container_id, std::function<void()> done) {
+  auto process = StartRemoval(container_id);
   if (!process.ok()) {
     LogWarning("a container cannot be removed",
                {{"container", container_id}, {"why", process.status().message()}});
@@ -159,8 +164,7 @@ bool ImageContainers::RetryRemoval(const std::string& container_id, Removal& rem
   const std::optional<os::ExitStatus> status = removal.process.TryWait();
   if (!status || status->ok() || options_.engine.kind != Engine::Kind::kPodman) return false;
   if (++removal.retries > kRemovalRetries) return false;
-  auto process = os::Subprocess::Start(
-      {.arguments = RemoveCommand(options_.engine, EngineName(container_id))});
+  auto process = StartRemoval(container_id);
   if (!process.ok()) return false;
   LogDebug("a container is not removed yet", {{"container", container_id}});
   removal.watch.reset();
@@ -203,8 +207,7 @@ void ImageContainers::RemoveNow(const std::vector<std::string>& container_ids,
   const TimePoint deadline = clock.Now() + limit;
   std::vector<os::Subprocess> removals;
   for (const std::string& id : container_ids) {
-    auto process =
-        os::Subprocess::Start({.arguments = RemoveCommand(options_.engine, EngineName(id))});
+    auto process = StartRemoval(id);
     if (process.ok()) removals.push_back(*std::move(process));
   }
   for (os::Subprocess& removal : removals) {

@@ -74,6 +74,7 @@ class ImageContainers {
   struct Removal;
 
   EngineRun RunOf(const core::Container& container, const os::SubprocessRequest& executor) const;
+  absl::StatusOr<os::Subprocess> StartRemoval(const std::string& container_id) const;
   /// Called when the engine has answered. True: it has failed, and is asked again.
   bool RetryRemoval(const std::string& container_id, Removal& removal);
   void WatchRemoval(const std::string& container_id, Removal& removal);

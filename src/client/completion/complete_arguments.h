@@ -11,7 +11,7 @@
 
 namespace tony::client {
 
-/// What can be completed. Plain data.
+/// The parts of a command line that completion knows. Plain data.
 struct CommandShape {
   OptionTable options;
   /// The arguments as the help shows them: "[JOB] [TASK]", "job.xml…". A last one with "…" is

@@ -1,4 +1,4 @@
-// What a shell is to offer for the word at the cursor.
+// The words that a shell offers in place of the word at the cursor.
 #pragma once
 
 #include <string>

@@ -29,8 +29,8 @@ bool NeedsPrefix(const history::LogSelection& selection) {
   return !selection.of_master() && !absl::StrContains(selection.task, ":");
 }
 
-/// What a terminal would show of a line in which the program has gone back to the start with '\r',
-/// as progress bars do.
+/// The part of a line that a terminal would still show. Progress bars go back to the line's start
+/// with '\r' and write over it.
 std::string LastOverwrite(const std::string& text) {
   const size_t end = text.find_last_not_of('\r');
   if (end == std::string::npos) return "";

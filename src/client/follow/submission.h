@@ -17,7 +17,7 @@
 
 namespace tony::client {
 
-/// What becomes of a job whose terminal was closed, for its log and its notes.
+/// The sentence in the log and the notes of a job whose terminal was closed.
 inline constexpr char kHangupSentence[] =
     "the terminal of tony-submit was closed (SIGHUP), and the job goes on (tony.client.on-hangup); "
     "tony attach shows it, tony kill ends it";

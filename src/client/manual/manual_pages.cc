@@ -1,5 +1,5 @@
-// What a page says beyond the tables is in the texts here; names, options, values, keys and exit
-// statuses are never repeated.
+// The texts here say only what the tables do not: names, options, values, keys and exit statuses
+// come from the tables.
 #include "client/manual/manual_pages.h"
 
 #include <algorithm>

@@ -27,9 +27,9 @@
 #include "core/model/master_task.h"
 #include "jobfile/job/image_rules.h"
 #include "jobfile/job/key_check.h"
-#include "os/files/file_lock.h"
 #include "os/files/files.h"
 #include "storage/job_folder.h"
+#include "storage/job_liveness.h"
 
 namespace tony::client {
 namespace {
@@ -57,13 +57,6 @@ bool DescribesGpus(const std::vector<std::string>& folders) {
     }
   }
   return false;
-}
-
-/// Whether no process of the job is to come: neither its client nor its ApplicationMaster lives.
-bool IsOver(const storage::JobFolder& job) {
-  std::error_code error;
-  if (!fs::exists(job.root(), error)) return true;
-  return !os::IsFileLocked(job.am_guard()) && !os::IsFileLocked(job.am_lock());
 }
 
 /// Prepares the images of one job. Not thread safe.
@@ -125,10 +118,7 @@ class ImageCheck {
                     absl::StrCat(job_.result.local.dir, " has a character that no mount can have"),
                     "take a folder without a comma, a colon and quotes");
     }
-    const std::string& checkpoints = job_.result.job.checkpoint_dir;
-    if (!absl::StartsWith(checkpoints, "/")) return 0;
-    const absl::Status made = os::MakeFolders(checkpoints);
-    return made.ok() ? 0 : FailWith(made, kBadUsage);
+    return 0;
   }
 
   int CheckGpus() {
@@ -151,7 +141,7 @@ class ImageCheck {
     const auto containers = backend::FindContainers(engine_, kPatience);
     if (!containers.ok()) return LogDebug(std::string(containers.status().message()));
     for (const backend::EngineContainer& container : *containers) {
-      if (!IsOver(storage::JobFolder(container.job_folder))) continue;
+      if (storage::IsAlive(storage::JobFolder(container.job_folder))) continue;
       const absl::Status removed = backend::RemoveContainer(engine_, container.name, kPatience);
       Note(removed.ok() ? absl::StrCat("the container ", container.name,
                                        ", which a lost job had left, is removed")

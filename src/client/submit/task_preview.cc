@@ -109,10 +109,7 @@ std::vector<TaskPreview> PreviewTasks(const core::JobDescription& job, size_t li
   context.checkpoint_folder = job.checkpoint_dir.empty() ? "CHECKPOINT_DIR" : job.checkpoint_dir;
   const core::ClusterSpec cluster = PreviewCluster(job);
   const core::StageGraph stages(job.types);
-  for (const core::TaskType& type : job.types) {
-    if (type.tracking != core::Tracking::kTracked) continue;
-    if (!core::IsPreprocessing(job, type.name)) context.tracked_tasks += type.instances;
-  }
+  context.tracked_tasks = core::CountTrackedTasks(job);
   const std::optional<core::TaskId> visualization = core::VisualizationTask(job);
   std::vector<TaskPreview> previews;
   for (const core::Endpoint& endpoint : cluster.endpoints) {

@@ -194,7 +194,7 @@ Verdict ElasticRanks::FailureOf(const Task& task) const {
     absl::StrAppend(&sentence, ". ", wait_sentence());
     return failure;
   }
-  // What a program's end is explained with comes last.
+  // The explanation of the program's end stays the last part of the sentence.
   std::string why = failure.exit ? absl::StrCat(": ", failure.exit->message) : "";
   if (!absl::EndsWith(sentence, why)) why.clear();
   sentence.insert(sentence.size() - why.size(), " before it came to hvd.init()");

@@ -45,4 +45,13 @@ bool IsPreprocessing(const JobDescription& job, const std::string& task_type) {
   return job.preprocess && task_type == kMasterTaskType && job.types.size() > 1;
 }
 
+int CountTrackedTasks(const JobDescription& job) {
+  int count = 0;
+  for (const TaskType& type : job.types) {
+    if (type.tracking != Tracking::kTracked) continue;
+    if (!IsPreprocessing(job, type.name)) count += type.instances;
+  }
+  return count;
+}
+
 }  // namespace tony::core

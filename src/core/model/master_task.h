@@ -19,4 +19,7 @@ JobDescription WithMasterTask(JobDescription job);
 /// program counts as its fellows.
 bool IsPreprocessing(const JobDescription& job, const std::string& task_type);
 
+/// The number of tracked tasks of `job` without that one: TASK_NUM.
+int CountTrackedTasks(const JobDescription& job);
+
 }  // namespace tony::core

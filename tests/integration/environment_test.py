@@ -4,31 +4,11 @@
 import json
 
 import integration_case
-from integration_case import JobTest
-
-PRINT_ALL = "python3 -c 'import json, os; print(json.dumps(dict(os.environ)))'"
+from integration_case import PRINT_ALL, JobTest
 
 
 class EnvironmentTest(JobTest):
     """Each task prints its environment."""
-
-    def environments(self, *arguments, **types):
-        """Runs a job with so many tasks of each type; returns the environment of each task."""
-        instances = [f"--conf=tony.{name}.instances={count}" for name, count in types.items()]
-        memory = [f"--conf=tony.{name}.memory=64m" for name in types]
-        names = [f"{name}:{index}" for name, count in types.items() for index in range(count)]
-        # The job does not wait for all types, so no task ends before all have printed.
-        printed = self.pipe("printed")
-        gate = self.pipe("gate")
-        job = self.site.submit(
-            *("--executes", f"{PRINT_ALL}; echo > {printed.path}; read < {gate.path}"),
-            *(*instances, *memory, *arguments),
-        )
-        for _ in names:
-            printed.read()
-        gate.write(len(names))
-        self.assert_succeeds(job)
-        return {name: json.loads(job.log(name)) for name in names}
 
     def test_tasks_without_gpus_see_none(self):
         self.site.environment["CUDA_VISIBLE_DEVICES"] = "0,1"

@@ -17,10 +17,20 @@ import tony_cli
 
 # Small tasks, so that any machine has room; the short grace is for tests that need it to pass.
 SMALL = ("--conf", "tony.worker.memory=64m")
+PRINT_ALL = "python3 -c 'import json, os; print(json.dumps(dict(os.environ)))'"
 # Parts of a job's folder that must not outlive the job.
 TRANSIENT = ("secrets", "containers", "archives", "cache", "am.address")
 
 programs = None  # pylint: disable=invalid-name
+
+
+def conf(**values):
+    """Options that set keys; `__` stands for a dot and `_` for a dash."""
+    options = []
+    for name, value in values.items():
+        key = name.replace("__", ".").replace("_", "-")
+        options += ["--conf", f"tony.{key}={value}"]
+    return options
 
 
 class JobTest(unittest.TestCase):
@@ -36,6 +46,29 @@ class JobTest(unittest.TestCase):
             *SMALL,
             *arguments,
         )
+
+    def types(self, **counts):
+        """Options for so many small tasks of each type."""
+        options = []
+        for name, count in counts.items():
+            options += conf(**{f"{name}__instances": count, f"{name}__memory": "64m"})
+        return options
+
+    def environments(self, *arguments, **counts):
+        """Runs a job with so many tasks of each type; returns the environment of each task."""
+        names = [f"{name}:{index}" for name, count in counts.items() for index in range(count)]
+        printed, gate = self.pipe("printed"), self.pipe("gate")
+        # The job does not wait for all types, so no task ends before all have printed.
+        job = self.site.submit(
+            *("--executes", f"{PRINT_ALL}; echo > {printed.path}; read < {gate.path}"),
+            *self.types(**counts),
+            *arguments,
+        )
+        for _ in names:
+            printed.read()
+        gate.write(len(names))
+        self.assert_succeeds(job)
+        return {name: json.loads(job.log(name)) for name in names}
 
     def detach(self, command, *arguments):
         """Starts a detached job of one worker; returns its id."""

@@ -26,13 +26,8 @@ DECOY = """
 class MasterRestartTest(JobTest):
     """Jobs that lose their ApplicationMaster."""
 
-    def master_of(self, job_id):
-        """The id of the job's ApplicationMaster; one that is kept is below its keeper."""
-        masters = machine.programs_of(job_id, "tony-am")
-        return max(masters, key=lambda pid: machine.parent_of(pid) in masters)
-
     def kill_master(self, job, number=signal.SIGKILL):
-        os.kill(self.master_of(job.id), number)
+        os.kill(machine.master_of(job.id), number)
 
     def wait_for_master(self, job, incarnation):
         job.wait_for(
@@ -185,7 +180,7 @@ class MasterRestartTest(JobTest):
         self.assertEqual(decoy.stdout.readline(), b"\n")
         self.kill_master(job)
         self.wait_until_attached(job, 2)
-        watched = machine.watched_by(self.master_of(job.id))
+        watched = machine.watched_by(machine.master_of(job.id))
         self.assertIn(executor, watched)
         self.assertNotIn(decoy.pid, watched)
         # Its end is not the executor's.
@@ -300,7 +295,7 @@ class MasterRestartTest(JobTest):
         processes = machine.Processes(self, machine.processes_with(job_id))
         folder = self.site.job_folder()
         (folder / "job.xml").rename(folder / "away.xml")
-        os.kill(self.master_of(job_id), signal.SIGKILL)
+        os.kill(machine.master_of(job_id), signal.SIGKILL)
         log = folder / "logs" / "am.log"
         self.assertTrue(machine.wait_until(
             lambda: "in 1600 ms, since several were lost soon after" in log.read_text(), END_SECONDS))
@@ -339,7 +334,7 @@ class MasterRestartTest(JobTest):
         job_id = self.detach(f"echo > {ready.path}; read < {gate.path}; echo done")
         ready.read()
         processes = machine.Processes(self, machine.processes_with(job_id))
-        os.kill(self.master_of(job_id), signal.SIGKILL)
+        os.kill(machine.master_of(job_id), signal.SIGKILL)
         gate.write()
         logs = self.site.run("tony", "logs", "--follow", job_id, "worker:0")
         self.assertEqual(logs.stdout, "done\n")
@@ -355,7 +350,7 @@ class MasterRestartTest(JobTest):
         )
         ready.read()
         processes = machine.Processes(self, machine.processes_with(job_id))
-        os.kill(self.master_of(job_id), signal.SIGKILL)
+        os.kill(machine.master_of(job_id), signal.SIGKILL)
         processes.wait_until_gone(END_SECONDS)
         self.assertEqual(machine.processes_with(job_id), {})
         status = self.site.verb("status", job_id)

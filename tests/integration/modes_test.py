@@ -2,7 +2,6 @@
 """The frameworks JAX and MXNet, torchrun in a task, tasks that start one by one, and preprocessing."""
 
 import base64
-import json
 import os
 import pathlib
 import signal
@@ -12,46 +11,13 @@ import textwrap
 import integration_case
 import machine
 import tony_cli
-from integration_case import JobTest
+from integration_case import JobTest, conf
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PRINT_ALL = "python3 -c 'import json, os; print(json.dumps(dict(os.environ)))'"
-
-
-def conf(**values):
-    """Options that set keys; `__` stands for a dot and `_` for a dash."""
-    options = []
-    for name, value in values.items():
-        key = name.replace("__", ".").replace("_", "-")
-        options += ["--conf", f"tony.{key}={value}"]
-    return options
 
 
 class ModesTest(JobTest):
     """Jobs whose tasks write down what they find."""
-
-    def types(self, **counts):
-        """Options for so many small tasks of each type."""
-        options = []
-        for name, count in counts.items():
-            options += conf(**{f"{name}__instances": count, f"{name}__memory": "64m"})
-        return options
-
-    def environments(self, *arguments, **counts):
-        """Runs a job with so many tasks of each type; returns the environment of each task."""
-        names = [f"{name}:{index}" for name, count in counts.items() for index in range(count)]
-        printed, gate = self.pipe("printed"), self.pipe("gate")
-        # The job does not wait for all types, so no task ends before all have printed.
-        job = self.site.submit(
-            *("--executes", f"{PRINT_ALL}; echo > {printed.path}; read < {gate.path}"),
-            *self.types(**counts),
-            *arguments,
-        )
-        for _ in names:
-            printed.read()
-        gate.write(len(names))
-        self.assert_succeeds(job)
-        return {name: json.loads(job.log(name)) for name in names}
 
     def write_program(self, text):
         """A Python program; returns its path."""
@@ -263,9 +229,7 @@ class PreprocessingTest(ModesTest):
             *conf(worker__command="echo $MODEL_PARAMS"),
         )
         running.read()
-        masters = machine.programs_of(job, "tony-am")
-        master = max(masters, key=lambda pid: machine.parent_of(pid) in masters)  # below its keeper
-        os.kill(master, signal.SIGKILL)
+        os.kill(machine.master_of(job), signal.SIGKILL)
         gate.write()
         result = self.site.run("tony", "wait", job)
         self.assertEqual(result.returncode, 0, result.stderr)

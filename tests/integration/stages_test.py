@@ -7,18 +7,9 @@ import signal
 import integration_case
 import machine
 import tony_cli
-from integration_case import JobTest
+from integration_case import JobTest, conf
 
 END_SECONDS = 20
-
-
-def conf(**values):
-    """Options that set keys; `__` stands for a dot and `_` for a dash."""
-    options = []
-    for name, value in values.items():
-        key = name.replace("__", ".").replace("_", "-")
-        options += ["--conf", f"tony.{key}={value}"]
-    return options
 
 
 class StagesTest(JobTest):

@@ -11,15 +11,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-/// Problems of a job that is good but for `more`, whose first property stands in line 4 of job.xml.
-class BadFilesTest : public SpecTest {
- protected:
-  std::string ProblemsWith(const Properties& more) {
-    Properties properties = {{"tony.worker.instances", "2"}, {"tony.worker.command", "true"}};
-    properties.insert(properties.end(), more.begin(), more.end());
-    return ProblemsOf(properties);
-  }
-};
+using BadFilesTest = SmallJobTest;
 
 TEST_F(BadFilesTest, FilesHaveToBeThere) {
   EXPECT_EQ(ProblemsWith({{"tony.application.src-dir", "src"}}),

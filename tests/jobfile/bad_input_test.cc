@@ -10,15 +10,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-/// Problems of a job that is good but for `more`, whose first property stands in line 4 of job.xml.
-class BadInputTest : public SpecTest {
- protected:
-  std::string ProblemsWith(const Properties& more) {
-    Properties properties = {{"tony.worker.instances", "2"}, {"tony.worker.command", "true"}};
-    properties.insert(properties.end(), more.begin(), more.end());
-    return ProblemsOf(properties);
-  }
-};
+using BadInputTest = SmallJobTest;
 
 TEST_F(BadInputTest, TheJobWithoutMoreIsGood) { EXPECT_THAT(ProblemsWith({}), IsEmpty()); }
 

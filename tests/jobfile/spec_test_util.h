@@ -93,4 +93,14 @@ class SpecTest : public testing::Test {
   Sources sources_;
 };
 
+/// Problems of a job that is good but for `more`, whose first property stands in line 4 of job.xml.
+class SmallJobTest : public SpecTest {
+ protected:
+  std::string ProblemsWith(const Properties& more) {
+    Properties properties = {{"tony.worker.instances", "2"}, {"tony.worker.command", "true"}};
+    properties.insert(properties.end(), more.begin(), more.end());
+    return ProblemsOf(properties);
+  }
+};
+
 }  // namespace tony::jobfile

@@ -58,6 +58,12 @@ def _status_of(pid):
     return stat.rpartition(")")[2].split()
 
 
+def master_of(job_id):
+    """Returns the id of a job's ApplicationMaster; one that is kept is below its keeper."""
+    masters = programs_of(job_id, "tony-am")
+    return max(masters, key=lambda pid: parent_of(pid) in masters)
+
+
 def parent_of(pid):
     """Returns the id of a process's parent; None when it is gone."""
     status = _status_of(pid)

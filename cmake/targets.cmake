@@ -93,8 +93,7 @@ function(tony_test name)
   target_precompile_headers(${name} REUSE_FROM tony_test_headers)
   target_compile_options(${name} PRIVATE ${TONY_TEST_OPTIMIZATION})
   target_include_directories(${name} PRIVATE ${TONY_SOURCE_ROOT})
-  target_compile_definitions(${name} PRIVATE TONY_SOURCE_DIR="${TONY_SOURCE_ROOT}" TONY_BIN_DIR="${CMAKE_BINARY_DIR}/bin")
-  target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} GTest::gmock GTest::gtest_main)
+  target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} tony_test_tree GTest::gmock GTest::gtest_main)
   # Listing the tests takes milliseconds, unless the program has to be read from the disk first.
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 120
     PROPERTIES LABELS ${ARG_LABEL} TIMEOUT 300)

@@ -26,6 +26,7 @@
 #include "tests/common/loop_driver.h"
 #include "tests/os/temporary_folder.h"
 #include "tests/rpc/inbox.h"
+#include "tests/support/tree/source_tree.h"
 
 namespace tony::appmaster {
 namespace {
@@ -120,7 +121,7 @@ class ApplicationMasterTest : public ::testing::Test {
   Options MasterOptions() const {
     Options options;
     options.job_folder = folder_.root();
-    options.executor_path = std::string(TONY_BIN_DIR) + "/tony-executor";
+    options.executor_path = BuiltProgram("tony-executor");
     options.environment = {"PATH=/usr/local/bin:/usr/bin:/bin"};
     options.user = "ann";
     return options;

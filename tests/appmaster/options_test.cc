@@ -1,5 +1,6 @@
 // The ApplicationMaster's command line, and what it takes from its process.
 #include "appmaster/options.h"
+#include "tests/support/tree/source_tree.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -45,7 +46,7 @@ TEST(MasterOptionsTest, KnowsItsNeighbourAndItsEnvironment) {
   ::setenv("TONY_OPTIONS_TEST", "a=b", 1);
   const auto options = Parse({"--job-folder=/jobs/job-1"});
   ASSERT_TRUE(options.ok()) << options.status();
-  EXPECT_EQ(options->executor_path, std::string(TONY_BIN_DIR) + "/tony-executor");
+  EXPECT_EQ(options->executor_path, BuiltProgram("tony-executor"));
   EXPECT_THAT(options->environment, Contains("TONY_OPTIONS_TEST=a=b"));
 }
 

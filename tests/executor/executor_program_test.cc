@@ -11,6 +11,7 @@
 #include "rpc/security/credentials.h"
 #include "tests/executor/executor_fixture.h"
 #include "tests/os/process_support.h"
+#include "tests/support/tree/source_tree.h"
 
 namespace tony::executor {
 namespace {
@@ -24,7 +25,7 @@ class ExecutorProgramTest : public ExecutorFixture {
                     std::optional<std::vector<std::string>> environment = std::nullopt) {
     os::SubprocessRequest request;
     request.environment = std::move(environment);
-    request.arguments = {std::string(TONY_BIN_DIR) + "/tony-executor"};
+    request.arguments = {BuiltProgram("tony-executor")};
     request.arguments.insert(request.arguments.end(), arguments.begin(), arguments.end());
     request.working_folder = working_;
     request.stderr_fd = log_file_.get();

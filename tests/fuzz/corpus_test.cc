@@ -15,6 +15,7 @@
 #include "tests/fuzz/mutate.h"
 #include "tests/fuzz/run_inputs.h"
 #include "tests/fuzz/support/fuzz_target.h"
+#include "tests/support/tree/source_tree.h"
 
 namespace tony::fuzz {
 namespace {
@@ -23,8 +24,8 @@ namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-const fs::path kCorpora = fs::path(TONY_SOURCE_DIR) / "tests/fuzz/corpus";
-const fs::path kFindings = fs::path(TONY_BIN_DIR).parent_path() / "fuzz-findings";
+const fs::path kCorpora = InSourceTree("tests/fuzz/corpus");
+const fs::path kFindings = InBuildFolder("fuzz-findings");
 
 /// The files of a target's corpus, by name.
 std::vector<NamedInput> Corpus(const std::string& target) {

@@ -10,11 +10,12 @@
 #include "os/files/proc_file.h"
 #include "os/processes/process_tree.h"
 #include "tests/os/process_support.h"
+#include "tests/support/tree/source_tree.h"
 
 namespace tony::backend {
 namespace {
 
-constexpr char kProgram[] = TONY_BIN_DIR "/tony-executor";
+const std::string kProgram = BuiltProgram("tony-executor");
 constexpr int kBadUsage = 2;
 
 // Its exit code; -1 when it could not be started or did not end.

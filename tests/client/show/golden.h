@@ -10,12 +10,13 @@
 #include <string>
 
 #include "absl/strings/str_replace.h"
+#include "tests/support/tree/source_tree.h"
 
 namespace tony::client {
 
 /// Escape characters are shown as "<ESC>", so that the files can be read and reviewed.
 inline void ExpectGolden(const std::string& name, const std::string& text) {
-  const std::string path = std::string(TONY_SOURCE_DIR) + "/tests/client/show/golden/" + name + ".txt";
+  const std::string path = InSourceTree("tests/client/show/golden/" + name + ".txt");
   const std::string visible = absl::StrReplaceAll(text, {{"\x1b", "<ESC>"}, {"\r", "<CR>"}});
   if (std::getenv("TONY_REWRITE_GOLDEN") != nullptr) {
     std::ofstream(path, std::ios::binary) << visible;

@@ -9,6 +9,7 @@
 #include <iterator>
 
 #include "tests/core/job/job_scenario.h"
+#include "tests/support/tree/source_tree.h"
 
 namespace tony::core {
 namespace {
@@ -16,7 +17,7 @@ namespace {
 std::vector<std::string> ScenarioFiles() {
   std::vector<std::string> files;
   for (const auto& entry :
-       std::filesystem::directory_iterator(TONY_SOURCE_DIR "/tests/core/job/scenarios")) {
+       std::filesystem::directory_iterator(InSourceTree("tests/core/job/scenarios"))) {
     if (entry.path().extension() == ".txt") files.push_back(entry.path().string());
   }
   std::sort(files.begin(), files.end());

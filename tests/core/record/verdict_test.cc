@@ -11,6 +11,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "tests/support/tree/source_tree.h"
 
 namespace tony::core {
 namespace {
@@ -98,7 +99,7 @@ TEST(TaskExitTest, DescribesEachEnd) {
 
 // The page's title of a code is "### NAME", followed by "Exit code N."
 TEST(VerdictTest, TroubleshootingHasASectionForEachReason) {
-  std::ifstream page(TONY_SOURCE_DIR "/docs/troubleshooting.md");
+  std::ifstream page(InSourceTree("docs/troubleshooting.md"));
   const std::string text{std::istreambuf_iterator<char>(page), {}};
   ASSERT_FALSE(text.empty());
   const auto outcome_of = [](Reason reason) {

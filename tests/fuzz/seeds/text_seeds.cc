@@ -6,6 +6,7 @@
 #include "core/rendezvous/plan_text.h"
 #include "core/rendezvous/slot_plan.h"
 #include "tests/fuzz/seeds/seeds.h"
+#include "tests/support/tree/source_tree.h"
 
 namespace tony::fuzz {
 namespace {
@@ -39,7 +40,7 @@ void AddRequests(Seeds& seeds) {
 
 void AddJobFiles(Seeds& seeds) {
   for (const auto& entry :
-       fs::recursive_directory_iterator(fs::path(TONY_SOURCE_DIR) / "examples")) {
+       fs::recursive_directory_iterator(InSourceTree("examples"))) {
     if (entry.path().extension() != ".xml") continue;
     std::ifstream file(entry.path(), std::ios::binary);
     const std::string name =

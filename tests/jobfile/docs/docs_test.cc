@@ -8,12 +8,13 @@
 #include <sstream>
 
 #include "jobfile/keys/key_table.h"
+#include "tests/support/tree/source_tree.h"
 
 namespace tony::jobfile {
 namespace {
 
 TEST(DocsTest, TheFileIsUpToDate) {
-  std::ifstream file(TONY_SOURCE_DIR "/docs/configuration.md");
+  std::ifstream file(InSourceTree("docs/configuration.md"));
   std::ostringstream content;
   content << file.rdbuf();
   EXPECT_TRUE(content.str() == RenderConfigurationDocs())

@@ -39,8 +39,7 @@ void AddRequests(Seeds& seeds) {
 }
 
 void AddJobFiles(Seeds& seeds) {
-  for (const auto& entry :
-       fs::recursive_directory_iterator(InSourceTree("examples"))) {
+  for (const auto& entry : fs::recursive_directory_iterator(InSourceTree("examples"))) {
     if (entry.path().extension() != ".xml") continue;
     std::ifstream file(entry.path(), std::ios::binary);
     const std::string name =

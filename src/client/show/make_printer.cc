@@ -1,4 +1,4 @@
-// Defines the two printers that need no file of their own, and chooses one of the five. Each
+// Defines the three printers that need no file of their own, and chooses one of the six. Each
 // printer drops events that it has seen already, by their sequence numbers.
 #include "client/show/make_printer.h"
 
@@ -33,6 +33,13 @@ class QuietPrinter : public ProgressPrinter {
   Writer write_;
   ScreenSource screen_;
   core::JobView view_;
+};
+
+/// Prints no event. Notices still go to standard error. Not thread safe.
+class NoPrinter : public ProgressPrinter {
+ public:
+  void OnEvent(const core::JobEvent& /*event*/) override {}
+  void Refresh() override {}
 };
 
 /// Prints each event as one line of JSON, and measurements, which have no sequence number. Not
@@ -82,6 +89,8 @@ std::unique_ptr<ProgressPrinter> MakeProgressPrinter(ProgressStyle style, Writer
     case ProgressStyle::kNotices:
       return std::make_unique<NoticePrinter>(LineWriter(std::move(write), screen),
                                              LineWriter(std::move(notice), screen), screen, clock);
+    case ProgressStyle::kNone:
+      return std::make_unique<NoPrinter>();
     case ProgressStyle::kJson:
       return std::make_unique<JsonPrinter>(std::move(write));
   }

@@ -14,6 +14,7 @@ enum class ProgressStyle {
   kLines,    ///< one line for each change
   kQuiet,    ///< the verdict only
   kNotices,  ///< what concerns a job whose output is shown besides; the verdict after that
+  kNone,     ///< nothing
   kJson,     ///< each event, and the newest measurements, as one line of JSON
 };
 

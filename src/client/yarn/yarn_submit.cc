@@ -147,10 +147,11 @@ class YarnSubmission {
       return FailBeforeItRuns(credentials.status());
     }
     if (options_.detach) {
-      WriteJobId(options_, job_id_);
+      WriteJobId(options_, job_id_, /*local_dir=*/"");
       TidyBriefly();
       return 0;
     }
+    if (options_.json && options_.quiet) WriteJobId(options_, job_id_, /*local_dir=*/"");
     return Follow(*credentials);
   }
 

@@ -11,9 +11,13 @@ docs/python.md describes it. Names are imported when they are first used, so tha
 the programs of tasks, which need other parts of the package.
 """
 
-from typing import TYPE_CHECKING, Any, List
+from __future__ import annotations
+
+TYPE_CHECKING = False  # type checkers take it for true; the module typing is slow to import
 
 if TYPE_CHECKING:
+    from typing import Any, List
+
     from ._call import Call as Call, run as run, start as start
     from ._job import Job as Job, attach as attach, jobs as jobs, submit as submit
     from .errors import (BadJob as BadJob, CannotPickle as CannotPickle, InfrastructureError as InfrastructureError,
@@ -36,7 +40,7 @@ _HOMES = {
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 _MODULES = ("aio", "errors", "records", "spec", "worker")
 
-__all__ = sorted(_HOME_OF)  # noqa: PLE0605
+__all__ = sorted(_HOME_OF)  # pylint: disable=invalid-all-format
 
 
 def __getattr__(name: str) -> Any:

@@ -300,7 +300,7 @@ def submit(job: AnyJob, *, conf: Optional[Mapping[str, Value]] = None, src_dir: 
     except BaseException:
         client.stop()  # such as Ctrl-C: nobody would know the job
         raise
-    if not first or not first.get("job_id"):
+    if not first or not _wire.is_submitted(first):
         _wire.raise_refusal(request, first, client.exit_code(), client.errors())
     submitted = _wire.submitted_from(request, first)
     if detach:

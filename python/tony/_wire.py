@@ -105,6 +105,11 @@ def object_from(line: bytes, program: str) -> Dict[str, Any]:
     return answer
 
 
+def is_submitted(answer: Dict[str, Any]) -> bool:
+    """Whether the first line of tony-submit tells of a job that has begun."""
+    return bool(answer["job_id"]) and "backend" in answer
+
+
 def submitted_from(request: Submission, answer: Dict[str, Any]) -> Submitted:
     """The job of the first line that tony-submit prints."""
     backend, folder = answer["backend"], answer.get("local_dir")
@@ -126,7 +131,8 @@ def raise_refusal(request: Submission, answer: Optional[Dict[str, Any]], exit_co
         raise BadJob(f"{request.name} cannot run:\n{lines}{more}", problems)
     if exit_code == _BAD_USAGE:
         raise BadJob(text)
-    raise bad_end(exit_code, text or f"tony-submit ended with {exit_code} before the job had an id")
+    sentence = (answer or {}).get("sentence") or text
+    raise bad_end(exit_code, sentence or f"tony-submit ended with {exit_code} before the job had an id")
 
 
 def end_from(job_id: str, answer: Optional[Dict[str, Any]], exit_code: int, text: str) -> Verdict:

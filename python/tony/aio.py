@@ -253,7 +253,7 @@ async def submit(job: AnyJob, *, conf: Optional[Mapping[str, Value]] = None, src
     except BaseException:
         client.stop()  # cancelled: nobody would know the job
         raise
-    if not first or not first.get("job_id"):
+    if not first or not _wire.is_submitted(first):
         _, code = await client.end()
         _wire.raise_refusal(request, first, code, client.errors())
     submitted = _wire.submitted_from(request, first)

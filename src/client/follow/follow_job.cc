@@ -173,8 +173,13 @@ absl::StatusOr<core::Verdict> FollowJob(const SubmitOptions& options,
     now.all = options.all;
     return now;
   };
+  const std::function<void()> write_id = [&options, &job] {
+    WriteJobId(options, job.id, job.local_dir);
+  };
   const std::unique_ptr<ProgressPrinter> printer =
-      MakeProgressPrinter(style, WriteBytes, screen, clock, WriteNotice);
+      style == ProgressStyle::kNone
+          ? MakeFirstEventPrinter(job.owner && !job.local_dir.empty() ? write_id : nullptr)
+          : MakeProgressPrinter(style, WriteBytes, screen, clock, WriteNotice);
   ShownOutput output;
   if (options.logs) TONY_RETURN_IF_ERROR(output.Start(*options.logs, job, screen()));
   const std::unique_ptr<MasterSource> source = job.make_source(loop, clock);
@@ -191,6 +196,9 @@ absl::StatusOr<core::Verdict> FollowJob(const SubmitOptions& options,
       threads->Watch(loop, [&submission](const absl::Status& why) { submission.GiveUp(why); });
   const std::unique_ptr<EventLoop::Handle> parent =
       WatchParent(options.stop_with, loop, [&submission] { submission.OnOwnerGone(); });
+  // A cluster may let the ApplicationMaster wait for hours, so its job's id is told before the
+  // first event; but from the loop, where this process already hears signals.
+  if (style == ProgressStyle::kNone && job.owner && job.local_dir.empty()) loop.Post(write_id);
   const absl::StatusOr<core::Verdict> verdict = submission.FollowToEnd();
   // A user who has left does not wait for the rest.
   if (!absl::IsCancelled(verdict.status())) output.Await(verdict.ok());

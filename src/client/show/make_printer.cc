@@ -2,6 +2,7 @@
 // printer drops events that it has seen already, by their sequence numbers.
 #include "client/show/make_printer.h"
 
+#include <utility>
 #include <variant>
 
 #include "absl/strings/str_cat.h"
@@ -36,10 +37,17 @@ class QuietPrinter : public ProgressPrinter {
 };
 
 /// Prints no event. Notices still go to standard error. Not thread safe.
-class NoPrinter : public ProgressPrinter {
+class FirstEventPrinter : public ProgressPrinter {
  public:
-  void OnEvent(const core::JobEvent& /*event*/) override {}
+  explicit FirstEventPrinter(std::function<void()> on_first) : on_first_(std::move(on_first)) {}
+
+  void OnEvent(const core::JobEvent& /*event*/) override {
+    if (const auto first = std::exchange(on_first_, nullptr)) first();
+  }
   void Refresh() override {}
+
+ private:
+  std::function<void()> on_first_;
 };
 
 /// Prints each event as one line of JSON, and measurements, which have no sequence number. Not
@@ -90,11 +98,15 @@ std::unique_ptr<ProgressPrinter> MakeProgressPrinter(ProgressStyle style, Writer
       return std::make_unique<NoticePrinter>(LineWriter(std::move(write), screen),
                                              LineWriter(std::move(notice), screen), screen, clock);
     case ProgressStyle::kNone:
-      return std::make_unique<NoPrinter>();
+      return MakeFirstEventPrinter(nullptr);
     case ProgressStyle::kJson:
       return std::make_unique<JsonPrinter>(std::move(write));
   }
   return nullptr;
+}
+
+std::unique_ptr<ProgressPrinter> MakeFirstEventPrinter(std::function<void()> on_first) {
+  return std::make_unique<FirstEventPrinter>(std::move(on_first));
 }
 
 }  // namespace tony::client

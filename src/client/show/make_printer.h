@@ -2,6 +2,7 @@
 // notices, or only the verdict.
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "client/show/progress_printer.h"
@@ -24,5 +25,8 @@ enum class ProgressStyle {
 std::unique_ptr<ProgressPrinter> MakeProgressPrinter(ProgressStyle style, Writer write,
                                                      ScreenSource screen, const Clock& clock,
                                                      Writer notice = nullptr);
+
+/// Makes a printer of the style kNone that calls `on_first` at the first event; null: it does not.
+std::unique_ptr<ProgressPrinter> MakeFirstEventPrinter(std::function<void()> on_first);
 
 }  // namespace tony::client

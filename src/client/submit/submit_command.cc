@@ -148,9 +148,6 @@ int RunLocalJob(const SubmitOptions& options, const Environment& environment,
     const bool full = absl::IsResourceExhausted(guard.status());
     return FailWith(guard.status(), full ? kInfrastructure : kBadUsage);
   }
-  if (options.json && options.quiet && !options.detach) {
-    WriteJobId(options, job_id, job.result.local.dir);
-  }
   const jobfile::Configuration& conf = job.configuration;
   const LocalMasterSource::Options limits{
       .folder = folder,
@@ -186,7 +183,8 @@ int RunLocalJob(const SubmitOptions& options, const Environment& environment,
                              .open_catalog = [&]() -> absl::StatusOr<std::unique_ptr<JobCatalog>> {
                                return std::make_unique<LocalJobs>(job.result.local.dir, clock);
                              },
-                             .hangup_log = folder.am_log()};
+                             .hangup_log = folder.am_log(),
+                             .local_dir = job.result.local.dir};
   const absl::StatusOr<core::Verdict> verdict = FollowJob(options, environment, conf, followed);
   return EndLocalJob(verdict, folder);
 }

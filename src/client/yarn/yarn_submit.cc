@@ -151,7 +151,6 @@ class YarnSubmission {
       TidyBriefly();
       return 0;
     }
-    if (options_.json && options_.quiet) WriteJobId(options_, job_id_, /*local_dir=*/"");
     return Follow(*credentials);
   }
 

@@ -233,6 +233,13 @@ class LifetimeTest(PackageTest):
             process.send_signal(signal.SIGINT)
         self.assert_ends_with(interrupt, "Stopped because the process that had submitted it has ended", "wait")
 
+    def test_it_ends_at_once_without_the_process_that_it_is_to_end_with(self):
+        # Process 1 lives, but has not started this tony-submit: whoever has is gone.
+        result = self.site.run("tony-submit", "--executes", "exec sleep 600", "--conf", "tony.worker.instances=1",
+                               *integration_case.SMALL, "--stop-with", "1", "--quiet")
+        self.assertEqual(result.returncode, 4, result.stderr)
+        self.assertIn("Stopped because the process that had submitted it has ended", result.stdout)
+
     def test_a_detached_job_goes_on(self):
         process = self.python(self.START, "detach")
         job = tony.attach(process.stdout.readline().strip())

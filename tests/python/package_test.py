@@ -167,6 +167,17 @@ class AnswerTest(unittest.TestCase):
         self.assertEqual(event, tony.Event(7, 1.5, "task_changed", {"state": "RUNNING"}))
         self.assertEqual(records.event_from({"unix_millis": "1500", "task_measured": {}}).sequence, None)
 
+    def test_programs_of_another_installation(self):
+        with tempfile.TemporaryDirectory(prefix="tony-test-") as folder:
+            programs = pathlib.Path(folder) / "bin"
+            programs.mkdir()
+            for name in ("tony", "tony-submit"):
+                (programs / name).write_text("")
+                (programs / name).chmod(0o700)
+            self.assertEqual(_programs.find_programs(folder), str(programs))
+            with mock.patch.dict(os.environ, {"TONY_HOME": folder}):
+                self.assertEqual(_programs.find_programs(), str(programs))
+
     def test_programs_that_are_not_there(self):
         with mock.patch.dict(os.environ, {"TONY_HOME": "/nowhere"}):
             with self.assertRaisesRegex(tony.ProgramsNotFound, "no tony-submit in /nowhere/bin; let TONY_HOME"):

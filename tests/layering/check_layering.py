@@ -64,7 +64,7 @@ FOLDER_ORDER = {
     ],
     "executor": ["master", "output", "task", "horovod", "setup", "."],
     "hadoop": ["base", "config", "auth", "rpc", "hdfs", "logs"],
-    "jobfile": ["values", "xml", "keys", "configuration", "job", "docs", "."],
+    "jobfile": ["values", "xml", "properties", "keys", "configuration", "job", "docs", "."],
     "os": ["files", "processes", "containment", "network", "archives", "machine"],
     "rpc": ["grpc", "convert", "security", "tunnel", "services"],
 }

@@ -15,6 +15,7 @@ import machine
 from airflow_site import COMMAND_SECONDS, AirflowSite
 from integration_case import JobTest
 
+START_SECONDS = 90  # for a task that is to run, on a busy machine
 END_SECONDS = 20  # for a job to be over that was told to stop, on a busy machine
 
 
@@ -62,6 +63,8 @@ class DagsTest(AirflowTest):
         self.assertEqual(job["state"], "SUCCEEDED")
         self.assertIn(job["id"], text)
         self.term()
+        text = self.airflow.run("dags", "test", "deferred", "--conf", '{"command": "sleep 3"}')
+        self.assertEqual([job["state"] for job in self.jobs()], ["SUCCEEDED", "KILLED", "SUCCEEDED"], text[-6000:])
 
     def term(self):
         """SIGTERM to the process that executes the task."""
@@ -101,9 +104,27 @@ class ServerTest(AirflowTest):
         before = {job["id"] for job in self.jobs()}
         run = self.airflow.trigger(dag, command)
         run.ready = ready
-        ready.read(COMMAND_SECONDS)
+        self.await_job(run)
         (job_id,) = {job["id"] for job in self.jobs()} - before
         return run, job_id, gate
+
+    def clients(self, run):
+        """The processes of tony-submit for a run."""
+        return machine.processes_with(f"|{run.run_id}|")
+
+    def await_client(self, run, former):
+        """Waits until the next attempt has a client."""
+        found = machine.wait_until(lambda: set(self.clients(run)) - {former}, START_SECONDS, 0.1)
+        self.assertTrue(found, "no other attempt has begun")
+
+    def await_job(self, run):
+        """Waits until the run's job runs."""
+        try:
+            run.ready.read(START_SECONDS)
+        except AssertionError as error:
+            task = run.get()
+            log = "\n".join(map(str, run.log(max(1, task["try_number"]))))
+            raise AssertionError(f"{task}\n{log[-6000:]}") from error
 
     def test_tasks(self):
         for case in (self.link_and_clear, self.mark_failed, self.lost_process, self.kept,
@@ -122,7 +143,7 @@ class ServerTest(AirflowTest):
         self.assertEqual(run.summary()["verdict"], "SUCCEEDED")
         self.assertEqual(run.get("/links")["extra_links"]["Job page"], links["Job page"])
         run.clear()
-        run.ready.read(COMMAND_SECONDS)
+        self.await_job(run)
         gate.write()
         run.wait_for("success", tries=2)
         self.assertNotEqual(run.summary()["application_id"], first)
@@ -137,9 +158,9 @@ class ServerTest(AirflowTest):
     def lost_process(self):
         """The retry of a task whose process was killed follows the job that is there."""
         run, job_id, gate = self.start("plain")
-        (client,) = machine.processes_with(f"|{run.run_id}|") or [None]
+        (client,) = self.clients(run)
         os.kill(machine.parent_of(client), signal.SIGKILL)
-        run.wait_for("running", tries=2)
+        self.await_client(run, client)
         gate.write()
         run.wait_for("success", tries=2)
         self.assertEqual(run.summary()["application_id"], job_id)
@@ -148,8 +169,9 @@ class ServerTest(AirflowTest):
     def kept(self):
         """With on_kill_action="keep" the job waits for the next attempt."""
         run, job_id, gate = self.start("kept")
+        (client,) = self.clients(run)
         run.clear()
-        run.wait_for("running", tries=2)
+        self.await_client(run, client)
         gate.write()
         run.wait_for("success", tries=2)
         self.assertEqual(run.summary()["application_id"], job_id)

@@ -4,6 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+__all__ = [
+    "AirflowException",
+    "AirflowFailException",
+    "AirflowNotFoundException",
+    "BaseHook",
+    "BaseOperator",
+    "BaseOperatorLink",
+    "BaseSensorOperator",
+    "Context",
+    "ResumableJobMixin",
+    "default_deferrable",
+    "is_deferred",
+    "xcom_value",
+]
+
 if TYPE_CHECKING:
     from airflow.sdk import BaseHook, BaseOperator, BaseOperatorLink, BaseSensorOperator
     from airflow.sdk.configuration import conf

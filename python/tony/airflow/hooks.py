@@ -14,6 +14,7 @@ from typing import Any, Mapping, Sequence
 from tony.airflow._compat import AirflowException, AirflowNotFoundException, BaseHook
 
 _VERB_SECONDS = 30
+_ENDS = ("FAILED", "KILLED", "LOST", "REMOVED", "NONE")  # besides SUCCEEDED
 
 
 class TonyHook(BaseHook):
@@ -117,11 +118,21 @@ class TonyHook(BaseHook):
 
     def status(self, application_id: str) -> dict[str, Any]:
         """What ``tony status --json`` says of a job. AirflowException: there is no such job, or nobody can say."""
-        return self._run_json("status", application_id, "--json")
+        return dict(self._run_json("status", application_id, "--json"))
 
     async def status_async(self, application_id: str) -> dict[str, Any]:
         """As status(), for a trigger."""
         return await asyncio.to_thread(self.status, application_id)
+
+    def step_state(self, key: str) -> str:
+        """The state of a step's last job: ``ACTIVE``; ``UNREPORTED``, a success of which no attempt has told; or
+        ``OVER``. AirflowException: nobody can say."""
+        for step in self._run_json("steps", "--json"):
+            if step["step_key"] == key:
+                if step["state"] == "SUCCEEDED":
+                    return "OVER" if step["reported"] else "UNREPORTED"
+                return "OVER" if step["state"] in _ENDS else "ACTIVE"
+        return "OVER"
 
     def stop(self, application_id: str, wait_seconds: int = _VERB_SECONDS) -> None:
         """Stops a job and waits for its end for at most so long. AirflowException: that could not be asked for."""
@@ -134,13 +145,12 @@ class TonyHook(BaseHook):
         except AirflowException as error:
             return False, str(error)
 
-    def _run_json(self, *arguments: str) -> dict[str, Any]:
+    def _run_json(self, *arguments: str) -> Any:
         text = self._run(*arguments)
         try:
-            value = json.loads(text)
+            return json.loads(text)
         except ValueError as error:
             raise AirflowException(f"tony {arguments[0]} printed no JSON: {error}") from error
-        return dict(value)
 
     def _run(self, *arguments: str, deadline_seconds: float = _VERB_SECONDS) -> str:
         # --version takes no further options.

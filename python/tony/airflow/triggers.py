@@ -24,7 +24,7 @@ class TonyTrigger(BaseTrigger):
 
     def __init__(self, application_id: str, settings: Mapping[str, Any], owner: bool = False, stop: bool = True) -> None:
         """``settings``: the members of the connection. ``stop``: a user's end of the task also is the job's."""
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.application_id = application_id
         self.settings = dict(settings)
         self.owner = owner
@@ -50,9 +50,8 @@ class TonyTrigger(BaseTrigger):
             status = await self._wait_for_end(hook)
         except (AirflowException, OSError) as error:
             status = {"id": self.application_id, "state": "UNKNOWN", "error": str(error)}
-        yield TriggerEvent(
-            {name: status.get(name) for name in ("id", "state", "verdict", "sentence", "error")}
-        )
+        event = {name: status.get(name) for name in ("id", "state", "verdict", "sentence", "error")}
+        yield TriggerEvent(event)  # type: ignore[no-untyped-call]
 
     async def _wait_for_end(self, hook: TonyHook) -> dict[str, Any]:
         """Follows the job until it is over. AirflowException: what becomes of the job is not known."""

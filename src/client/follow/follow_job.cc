@@ -7,17 +7,22 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "client/cli/messages.h"
 #include "client/cli/terminal.h"
+#include "client/jobs/job_json.h"
 #include "client/show/make_printer.h"
 #include "common/logging.h"
 #include "common/status_macros.h"
 #include "os/files/files.h"
 #include "os/files/unique_fd.h"
+#include "os/processes/process_handle.h"
 #include "rpc/grpc/grpc_threads.h"
 
 namespace tony::client {
@@ -32,7 +37,7 @@ constexpr std::chrono::seconds kRecordPatience{10};
 constexpr std::chrono::seconds kLostPatience{1};
 
 ProgressStyle StyleOf(const SubmitOptions& options, const Environment& environment) {
-  if (options.json) return ProgressStyle::kJson;
+  if (options.json) return options.quiet ? ProgressStyle::kNone : ProgressStyle::kJson;
   if (options.logs) return ProgressStyle::kNotices;
   if (options.quiet) return ProgressStyle::kQuiet;
   return IsLiveTerminal(STDOUT_FILENO, environment) ? ProgressStyle::kTable : ProgressStyle::kLines;
@@ -119,6 +124,34 @@ std::function<void()> OnHangup(const jobfile::Configuration& configuration,
   return [log] { LeaveTerminal(log); };
 }
 
+/// Keeps the handle of a process open as long as the loop watches it. Plain data.
+struct ParentWatch : EventLoop::Handle {
+  std::optional<os::ProcessHandle> process;
+  std::unique_ptr<EventLoop::Handle> watch;
+};
+
+/// Calls `gone` once when the parent process `pid` has ended; 0: it is of no interest. A parent
+/// that cannot be opened, or is not the parent any more, has ended before.
+std::unique_ptr<EventLoop::Handle> WatchParent(int pid, EventLoop& loop,
+                                               std::function<void()> gone) {
+  if (pid == 0) return nullptr;
+  auto parent = std::make_unique<ParentWatch>();
+  absl::StatusOr<os::ProcessHandle> process = os::ProcessHandle::Open(pid);
+  // The number may have been given to another process since; the parent's own cannot be.
+  if (!process.ok() || getppid() != pid) {
+    parent->watch = loop.After(Duration::zero(), std::move(gone));
+    return parent;
+  }
+  parent->process = *std::move(process);
+  // A pidfd stays readable, so the watch ends with the first call.
+  parent->watch = loop.WatchReadable(parent->process->pidfd(),
+                                     [watch = &parent->watch, &loop, gone = std::move(gone)] {
+                                       gone();
+                                       loop.Post([watch] { watch->reset(); });
+                                     });
+  return parent;
+}
+
 }  // namespace
 
 absl::StatusOr<core::Verdict> FollowJob(const SubmitOptions& options,
@@ -140,8 +173,13 @@ absl::StatusOr<core::Verdict> FollowJob(const SubmitOptions& options,
     now.all = options.all;
     return now;
   };
+  const std::function<void()> write_id = [&options, &job] {
+    WriteJobId(options, job.id, job.local_dir);
+  };
   const std::unique_ptr<ProgressPrinter> printer =
-      MakeProgressPrinter(style, WriteBytes, screen, clock, WriteNotice);
+      style == ProgressStyle::kNone
+          ? MakeFirstEventPrinter(job.owner && !job.local_dir.empty() ? write_id : nullptr)
+          : MakeProgressPrinter(style, WriteBytes, screen, clock, WriteNotice);
   ShownOutput output;
   if (options.logs) TONY_RETURN_IF_ERROR(output.Start(*options.logs, job, screen()));
   const std::unique_ptr<MasterSource> source = job.make_source(loop, clock);
@@ -156,11 +194,17 @@ absl::StatusOr<core::Verdict> FollowJob(const SubmitOptions& options,
       *source, *printer);
   const std::unique_ptr<EventLoop::Handle> watch =
       threads->Watch(loop, [&submission](const absl::Status& why) { submission.GiveUp(why); });
+  const std::unique_ptr<EventLoop::Handle> parent =
+      WatchParent(options.stop_with, loop, [&submission] { submission.OnOwnerGone(); });
+  // A cluster may let the ApplicationMaster wait for hours, so its job's id is told before the
+  // first event; but from the loop, where this process already hears signals.
+  if (style == ProgressStyle::kNone && job.owner && job.local_dir.empty()) loop.Post(write_id);
   const absl::StatusOr<core::Verdict> verdict = submission.FollowToEnd();
   // A user who has left does not wait for the rest.
   if (!absl::IsCancelled(verdict.status())) output.Await(verdict.ok());
   output.Stop();
   printer->Close();
+  if (style == ProgressStyle::kNone) WriteBytes(DumpJsonLine(EndToJson(job.id, verdict)));
   return verdict;
 }
 

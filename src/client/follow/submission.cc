@@ -182,6 +182,12 @@ void Submission::OnSignal(int number) {
   SendStop();
 }
 
+void Submission::OnOwnerGone() {
+  if (over_ || verdict_ || being_stopped_ || !stop_reason_.empty()) return;
+  stop_reason_ = "Stopped because the process that had submitted it has ended";
+  SendStop();
+}
+
 void Submission::OnHangup() {
   // A shell and the kernel may both send SIGHUP, so only the first one is handled. This process has
   // to stay: on the local backend it holds the lock on the job's am_guard(), and it starts another

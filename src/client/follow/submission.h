@@ -51,6 +51,9 @@ class Submission {
   /// To be called from the loop when this process can no longer receive anything from the job, for
   /// the reason `why`. FollowToEnd() then reads what the job has recorded so far, and returns.
   void GiveUp(const absl::Status& why);
+  /// To be called from the loop when the process has ended for which an owner follows the job. The
+  /// job is stopped, and followed to its end.
+  void OnOwnerGone();
 
  private:
   void OnFound(std::unique_ptr<rpc::JobClient> client);

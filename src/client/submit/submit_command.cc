@@ -7,6 +7,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <random>
 
@@ -17,6 +18,7 @@
 #include "client/follow/follow_job.h"
 #include "client/follow/local_master_source.h"
 #include "client/jobs/history_retention.h"
+#include "client/jobs/job_json.h"
 #include "client/jobs/job_remains.h"
 #include "client/jobs/seen_time.h"
 #include "client/staging/staging.h"
@@ -83,6 +85,13 @@ void Unstage(const storage::JobFolder& folder) {
 
 void PrintProblems(const std::vector<jobfile::Problem>& problems, const std::string& prefix = "") {
   (void)PrintForPeople(STDERR_FILENO, jobfile::RenderProblems(problems, prefix));
+}
+
+/// Refuses a job with these problems; returns the exit status.
+int Refuse(const SubmitOptions& options, const std::vector<jobfile::Problem>& problems) {
+  PrintProblems(problems);
+  if (options.json) WriteBytes(DumpJsonLine(RefusalToJson(problems, kBadUsage)));
+  return kBadUsage;
 }
 
 /// Spells the task of --logs as the logs' readers want it. NotFound – the job has no such task.
@@ -162,7 +171,7 @@ int RunLocalJob(const SubmitOptions& options, const Environment& environment,
     return FailWith(master.status(), kInfrastructure);
   }
   if (options.detach) {
-    WriteJobId(options, job_id);
+    WriteJobId(options, job_id, job.result.local.dir);
     return 0;
   }
   const FollowedJob followed{.id = job_id,
@@ -174,7 +183,8 @@ int RunLocalJob(const SubmitOptions& options, const Environment& environment,
                              .open_catalog = [&]() -> absl::StatusOr<std::unique_ptr<JobCatalog>> {
                                return std::make_unique<LocalJobs>(job.result.local.dir, clock);
                              },
-                             .hangup_log = folder.am_log()};
+                             .hangup_log = folder.am_log(),
+                             .local_dir = job.result.local.dir};
   const absl::StatusOr<core::Verdict> verdict = FollowJob(options, environment, conf, followed);
   return EndLocalJob(verdict, folder);
 }
@@ -185,10 +195,7 @@ int RunSubmit(const SubmitOptions& given, const Environment& environment) {
   SubmitOptions options = given;
   for (const std::string& warning : options.warnings) PrintError(warning);
   const jobfile::LoadedJob job = Load(options, environment);
-  if (!job.result.ok()) {
-    PrintProblems(job.result.problems);
-    return kBadUsage;
-  }
+  if (!job.result.ok()) return Refuse(options, job.result.problems);
   if (!options.quiet) PrintProblems(job.result.notes, "note: ");
   if (options.logs) {
     const absl::Status resolved = ResolveLogs(job.result.job, *options.logs);
@@ -205,19 +212,13 @@ int RunSubmit(const SubmitOptions& given, const Environment& environment) {
   }
   if (options.dry_run) {
     const auto problem = local ? CheckCheckpointFolder(job) : std::nullopt;
-    if (problem) {
-      PrintProblems({*problem});
-      return kBadUsage;
-    }
+    if (problem) return Refuse(options, {*problem});
     options.json ? WriteBytes(RenderDryRunJson(job)) : WriteOut(RenderDryRun(job));
     return 0;
   }
   if (!local) return RunYarnJob(options, environment, job);
   const CheckpointFolder checkpoints = ClaimCheckpointFolder(job);
-  if (checkpoints.problem) {
-    PrintProblems({*checkpoints.problem});
-    return kBadUsage;
-  }
+  if (checkpoints.problem) return Refuse(options, {*checkpoints.problem});
   if (!checkpoints.note.empty()) PrintError(checkpoints.note);
   if (const int code = PrepareImages(options, job); code != 0) return code;
   return RunLocalJob(options, environment, job, checkpoints.lock.get());

@@ -147,7 +147,7 @@ class YarnSubmission {
       return FailBeforeItRuns(credentials.status());
     }
     if (options_.detach) {
-      WriteJobId(options_, job_id_);
+      WriteJobId(options_, job_id_, /*local_dir=*/"");
       TidyBriefly();
       return 0;
     }

@@ -3,6 +3,8 @@
 #include <poll.h>
 
 #include <cstdlib>
+#include <filesystem>
+#include <system_error>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -37,7 +39,10 @@ std::vector<std::string> Describe(const SubmitOptions& options) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Step>> Step::Begin(const SubmitOptions& options) {
-  TONY_ASSIGN_OR_RETURN(Workflow workflow, FindWorkflow(EnvironmentVariable, Describe(options)));
+  std::error_code ignored;
+  const std::string folder = std::filesystem::current_path(ignored).string();
+  TONY_ASSIGN_OR_RETURN(Workflow workflow,
+                        FindWorkflow(EnvironmentVariable, Describe(options), folder));
   if (!options.step && workflow.system.empty()) return nullptr;
   std::unique_ptr<Step> step(new Step(options, std::move(workflow)));
   TONY_RETURN_IF_ERROR(step->ReadOptions());
@@ -56,6 +61,7 @@ absl::Status Step::ReadOptions() {
   }
   options_.overrides.insert(options_.overrides.begin(), workflow_.overrides.begin(),
                             workflow_.overrides.end());
+  if (options_.job_file.empty()) options_.job_file = workflow_.job_file;
   summary_.step_key = key_;
   summary_.links = workflow_.links;
   summary_.state = kNotSubmitted;
@@ -118,6 +124,7 @@ int Step::End(int exit_code) {
   summary_.exit_code = exit_code;
   if (!summary_.job.empty()) WriteLines(/*over=*/true);
   SaveSummary();
+  WriteOutputs();
   return exit_code;
 }
 
@@ -136,6 +143,34 @@ void Step::WriteLines(bool over) const {
     absl::StrAppend(&text, SafeText(link.name), " ", SafeText(link.url), "\n");
   }
   WriteOut(text);
+}
+
+void Step::Tell(const std::string& text) const {
+  options_.json || options_.detach ? PrintError(text) : WriteOut(absl::StrCat(text, "\n"));
+}
+
+// Azkaban reads the outputs of a step that has succeeded, and removes those of another one: they
+// are in its log then.
+void Step::WriteOutputs() const {
+  if (workflow_.outputs.empty() || summary_.job.empty()) return;
+  std::vector<std::pair<std::string, std::string>> outputs;
+  const auto add = [&](const std::string& name, const std::string& value) {
+    if (!value.empty()) outputs.emplace_back(workflow_.output_prefix + name, value);
+  };
+  add("job", summary_.job);
+  add("page", summary_.page);
+  add("tensorboard", summary_.tensorboard);
+  add("verdict", summary_.verdict ? core::OutcomeName(summary_.verdict->outcome) : "");
+  add("exit", absl::StrCat(summary_.exit_code.value_or(0)));
+  if (summary_.exit_code != 0) {
+    for (const auto& [name, value] : outputs) Tell(absl::StrCat(name, "=", value));
+    return;
+  }
+  const absl::Status written = WriteAzkabanOutputs(workflow_.outputs, outputs);
+  if (!written.ok()) {
+    PrintError(absl::StrCat("the following steps do not get this step's outputs: ",
+                            std::string(written.message())));
+  }
 }
 
 void Step::SaveSummary() const {

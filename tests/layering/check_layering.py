@@ -51,7 +51,7 @@ FOLDER_ORDER = {
     "appmaster": ["page", "record", "."],
     "backend": ["image", "local", "yarn"],
     "client": [
-        *("cli", "show", "jobs", "catalog", "follow", "remote_logs", "staging", "yarn", "workflow", "submit"),
+        *("cli", "show", "jobs", "catalog", "follow", "remote_logs", "staging", "workflow", "yarn", "submit"),
         "completion",
         *("verbs", "manual", "."),
     ],

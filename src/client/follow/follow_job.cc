@@ -33,6 +33,7 @@ constexpr std::chrono::seconds kLostPatience{1};
 
 ProgressStyle StyleOf(const SubmitOptions& options, const Environment& environment) {
   if (options.json) return ProgressStyle::kJson;
+  if (options.step && !options.quiet) return ProgressStyle::kLines;
   if (options.logs) return ProgressStyle::kNotices;
   if (options.quiet) return ProgressStyle::kQuiet;
   return IsLiveTerminal(STDOUT_FILENO, environment) ? ProgressStyle::kTable : ProgressStyle::kLines;
@@ -46,12 +47,14 @@ void WriteNotice(const std::string& text) {
 class ShownOutput {
  public:
   /// Begins to print. Errno codes – the machine has no descriptor left.
-  absl::Status Start(const std::string& task, const FollowedJob& job, const Screen& screen) {
+  absl::Status Start(const std::string& task, const FollowedJob& job, int lines_per_second,
+                     const Screen& screen) {
     JobOutput::Options options;
     options.job_id = job.id;
     options.open_catalog = job.open_catalog;
     options.selection.task = task;
     options.terminal = isatty(STDOUT_FILENO) == 1;
+    options.lines_per_second = lines_per_second;
     options.paint = PaintOf(screen);
     options.notice = [](const std::string& sentence) {
       PrintNotice(absl::StrCat("tony: ", sentence));
@@ -143,7 +146,11 @@ absl::StatusOr<core::Verdict> FollowJob(const SubmitOptions& options,
   const std::unique_ptr<ProgressPrinter> printer =
       MakeProgressPrinter(style, WriteBytes, screen, clock, WriteNotice);
   ShownOutput output;
-  if (options.logs) TONY_RETURN_IF_ERROR(output.Start(*options.logs, job, screen()));
+  if (options.logs) {
+    const int64_t rate =
+        options.step ? configuration.GetNumber("tony.client.step-lines-per-second") : 0;
+    TONY_RETURN_IF_ERROR(output.Start(*options.logs, job, static_cast<int>(rate), screen()));
+  }
   const std::unique_ptr<MasterSource> source = job.make_source(loop, clock);
   Submission submission(
       loop, clock,
@@ -152,7 +159,8 @@ absl::StatusOr<core::Verdict> FollowJob(const SubmitOptions& options,
        .read_deadline = configuration.GetDuration("tony.client.am-exit-timeout-ms"),
        .kill_grace = configuration.GetDuration("tony.task.kill-grace-ms"),
        .owner = job.owner,
-       .on_hangup = OnHangup(configuration, job.hangup_log)},
+       .on_hangup = options.step ? nullptr : OnHangup(configuration, job.hangup_log),
+       .step = job.step},
       *source, *printer);
   const std::unique_ptr<EventLoop::Handle> watch =
       threads->Watch(loop, [&submission](const absl::Status& why) { submission.GiveUp(why); });

@@ -208,7 +208,9 @@ int RunSubmit(const SubmitOptions& options, const Environment& environment) {
   const absl::StatusOr<std::unique_ptr<Step>> step = Step::Begin(options);
   if (!step.ok()) return FailWith(step.status(), kBadUsage);
   if (*step == nullptr) return Submit(options, environment, nullptr);
-  return (*step)->End(Submit((*step)->options(), environment, step->get()));
+  Environment own = environment;
+  own.hadoop_values = (*step)->hadoop_values();
+  return (*step)->End(Submit((*step)->options(), own, step->get()));
 }
 
 }  // namespace tony::client

@@ -9,6 +9,7 @@
 #include "client/cli/durations.h"
 #include "client/cli/environment.h"
 #include "client/cli/messages.h"
+#include "client/workflow/azkaban.h"
 #include "client/workflow/local_step.h"
 #include "client/workflow/step_key.h"
 #include "common/safe_text.h"
@@ -54,6 +55,7 @@ absl::Status Step::ReadOptions() {
   if (options_.stop_wait) {
     TONY_ASSIGN_OR_RETURN(stop_wait_, ParseDuration("stop-wait", *options_.stop_wait, "4"));
   }
+  if (options_.job_file.empty()) options_.job_file = workflow_.job_file;
   options_.overrides.insert(options_.overrides.begin(), workflow_.overrides.begin(),
                             workflow_.overrides.end());
   summary_.step_key = key_;
@@ -118,6 +120,7 @@ int Step::End(int exit_code) {
   summary_.exit_code = exit_code;
   if (!summary_.job.empty()) WriteLines(/*over=*/true);
   SaveSummary();
+  SaveOutputs();
   return exit_code;
 }
 
@@ -144,6 +147,33 @@ void Step::SaveSummary() const {
   if (!written.ok()) {
     PrintError(absl::StrCat("the summary cannot be written (--summary), which changes nothing for ",
                             "the job: ", std::string(written.message())));
+  }
+}
+
+// Azkaban reads the file after a success only, and removes it after a failure, when the lines of
+// the log have to do.
+void Step::SaveOutputs() const {
+  if (workflow_.outputs.empty() || summary_.job.empty()) return;
+  std::vector<std::pair<std::string, std::string>> outputs;
+  const auto add = [&](const char* name, const std::string& value) {
+    if (!value.empty()) outputs.emplace_back(workflow_.output_prefix + name, value);
+  };
+  add("job", summary_.job);
+  add("page", summary_.page);
+  add("tensorboard", summary_.tensorboard);
+  if (summary_.verdict) add("verdict", core::OutcomeName(summary_.verdict->outcome));
+  add("exit", absl::StrCat(summary_.exit_code.value_or(0)));
+  std::string text;
+  for (const auto& [name, value] : outputs) {
+    absl::StrAppend(&text, SafeText(name), " ", SafeText(value), "\n");
+  }
+  if (!options_.json && !options_.detach) WriteOut(text);
+  const absl::Status written = WriteAzkabanOutputs(workflow_.outputs, outputs);
+  if (!written.ok()) {
+    PrintError(
+        absl::StrCat("the outputs for the following steps cannot be written "
+                     "(JOB_OUTPUT_PROP_FILE), which changes nothing for the job: ",
+                     std::string(written.message())));
   }
 }
 

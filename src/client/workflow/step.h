@@ -37,6 +37,8 @@ class Step {
   /// The name of the workflow system; empty: none is recognized.
   const std::string& system() const { return workflow_.system; }
   StepSummary& summary() { return summary_; }
+  /// What the workflow says about the client's Hadoop configuration.
+  const std::vector<hadoop::GivenValue>& hadoop_values() const { return workflow_.hadoop; }
 
   /// Adds what the configuration of a step's job says unless its user does. `job` was built from
   /// options(), and is to be built again. The codes of LocalStep::Open().
@@ -65,6 +67,7 @@ class Step {
   absl::Status ReadOptions();
   void WriteLines(bool over) const;
   void SaveSummary() const;
+  void SaveOutputs() const;
 
   const HeldSignals signals_;
   const ParentWatch parent_;

@@ -1,7 +1,12 @@
 #include "client/workflow/workflow.h"
 
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "client/workflow/azkaban.h"
 #include "client/workflow/step_key.h"
 #include "common/status_macros.h"
 
@@ -22,11 +27,37 @@ absl::StatusOr<Workflow> FindAirflow(const VariableLookup& variables,
   return workflow;
 }
 
+/// A re-run of an execution has another id, so nobody adopts a job whose flow is gone.
+absl::StatusOr<Workflow> FindAzkaban(const VariableLookup& variables) {
+  std::error_code ignored;
+  TONY_ASSIGN_OR_RETURN(
+      AzkabanStep step,
+      ReadAzkabanStep(variables, std::filesystem::current_path(ignored).string()));
+  Workflow workflow{.system = "azkaban",
+                    .job_file = std::move(step.job.job_file),
+                    .overrides = std::move(step.job.overrides),
+                    .hadoop = std::move(step.job.hadoop),
+                    .notes = std::move(step.job.notes),
+                    .outputs = std::move(step.outputs),
+                    .output_prefix = AzkabanOutputPrefix(step.job_id),
+                    .stops_with_parent = true};
+  if (!step.key_parts.empty()) {
+    std::vector<std::string> parts = {workflow.system};
+    parts.insert(parts.end(), step.key_parts.begin(), step.key_parts.end());
+    workflow.key = JoinStepKey(parts);
+  }
+  for (const auto& [name, url] : step.links) {
+    workflow.links.push_back({absl::StrCat("Azkaban's ", name), url});
+  }
+  return workflow;
+}
+
 }  // namespace
 
 absl::StatusOr<Workflow> FindWorkflow(const VariableLookup& variables,
                                       const std::vector<std::string>& arguments) {
   if (variables("AIRFLOW_CTX_DAG_ID")) return FindAirflow(variables, arguments);
+  if (IsAzkaban(variables)) return FindAzkaban(variables);
   return Workflow{};
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "hadoop/config/configuration.h"
 #include "jobfile/configuration/configuration_loader.h"
 
 namespace tony::client {
@@ -25,16 +26,18 @@ struct Workflow {
   std::string system;  ///< "azkaban", "airflow"; empty: none is recognized
   std::string key;     ///< of the step; empty: the system does not name it
   std::vector<WorkflowLink> links;
+  std::string job_file;                      ///< empty: the system names none
   std::vector<jobfile::Override> overrides;  ///< weaker than those of the command line
+  std::vector<hadoop::GivenValue> hadoop;    ///< for the client's Hadoop configuration
   std::vector<std::string> notes;            ///< sentences for the user
-  std::string outputs;   ///< the file for what the following steps get; empty: none
-  std::string job_name;  ///< begins the names of those outputs
+  std::string outputs;        ///< the file for what the following steps get; empty: none
+  std::string output_prefix;  ///< begins their names
   /// A job whose workflow is gone is stopped at once, because nobody will adopt it.
   bool stops_with_parent = false;
 };
 
-/// `arguments`: of this process. InvalidArgument – the system's file of properties cannot be used;
-/// the message names it and its line.
+/// `arguments`: of this process. The codes of ReadAzkabanStep(), whose message names the file of
+/// properties and its line.
 absl::StatusOr<Workflow> FindWorkflow(const VariableLookup& variables,
                                       const std::vector<std::string>& arguments);
 

@@ -99,6 +99,8 @@ class YarnCluster {
   /// nullopt if the cluster has no Kerberos. It is that of the token file if there is one, because
   /// HDFS gives no token to a user who has shown a token. The codes of hadoop::WebHdfs.
   absl::StatusOr<std::optional<hadoop::Token>> GetHdfsToken() const;
+  /// Whether GetHdfsToken() gives the token file's.
+  bool shares_hdfs_token() const { return hdfs_ && HdfsToken(*hdfs_).has_value(); }
 
  private:
   explicit YarnCluster(YarnClusterOptions options) : options_(std::move(options)) {}

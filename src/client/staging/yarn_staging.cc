@@ -317,6 +317,8 @@ absl::StatusOr<backend::ApplicationRequest> StageOnCluster(
   request.resources = job.result.job.am_resources;
   request.gpu_resource = yarn.gpu_resource;
   // YARN restarts a lost ApplicationMaster, so its attempts carry the limit of restarts.
+  // The ResourceManager would cancel them at the job's end, and the step could not look at it.
+  request.keeps_tokens = cluster.shares_hdfs_token();
   request.max_attempts = 1 + static_cast<int>(job.configuration.GetNumber("tony.am.max-restarts"));
   return request;
 }

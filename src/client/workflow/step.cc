@@ -124,7 +124,7 @@ int Step::End(int exit_code) {
   summary_.exit_code = exit_code;
   if (!summary_.job.empty()) WriteLines(/*over=*/true);
   SaveSummary();
-  WriteOutputs();
+  SaveOutputs();
   return exit_code;
 }
 
@@ -149,27 +149,30 @@ void Step::Tell(const std::string& text) const {
   options_.json || options_.detach ? PrintError(text) : WriteOut(absl::StrCat(text, "\n"));
 }
 
-// Azkaban reads the outputs of a step that has succeeded, and removes those of another one: they
-// are in its log then.
-void Step::WriteOutputs() const {
+// Azkaban reads the file after a success only, and removes it after a failure, when the lines of
+// the log have to do.
+void Step::SaveOutputs() const {
   if (workflow_.outputs.empty() || summary_.job.empty()) return;
   std::vector<std::pair<std::string, std::string>> outputs;
-  const auto add = [&](const std::string& name, const std::string& value) {
+  const auto add = [&](const char* name, const std::string& value) {
     if (!value.empty()) outputs.emplace_back(workflow_.output_prefix + name, value);
   };
   add("job", summary_.job);
   add("page", summary_.page);
   add("tensorboard", summary_.tensorboard);
-  add("verdict", summary_.verdict ? core::OutcomeName(summary_.verdict->outcome) : "");
+  if (summary_.verdict) add("verdict", core::OutcomeName(summary_.verdict->outcome));
   add("exit", absl::StrCat(summary_.exit_code.value_or(0)));
-  if (summary_.exit_code != 0) {
-    for (const auto& [name, value] : outputs) Tell(absl::StrCat(name, "=", value));
-    return;
+  std::string text;
+  for (const auto& [name, value] : outputs) {
+    absl::StrAppend(&text, SafeText(name), " ", SafeText(value), "\n");
   }
+  if (!options_.json && !options_.detach) WriteOut(text);
   const absl::Status written = WriteAzkabanOutputs(workflow_.outputs, outputs);
   if (!written.ok()) {
-    PrintError(absl::StrCat("the following steps do not get this step's outputs: ",
-                            std::string(written.message())));
+    PrintError(
+        absl::StrCat("the outputs for the following steps cannot be written "
+                     "(JOB_OUTPUT_PROP_FILE), which changes nothing for the job: ",
+                     std::string(written.message())));
   }
 }
 

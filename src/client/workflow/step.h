@@ -69,7 +69,7 @@ class Step {
   absl::Status ReadOptions();
   void WriteLines(bool over) const;
   void SaveSummary() const;
-  void WriteOutputs() const;
+  void SaveOutputs() const;
 
   const HeldSignals signals_;
   const ParentWatch parent_;

@@ -24,6 +24,7 @@
 #include "client/staging/staging.h"
 #include "client/staging/yarn_cache.h"
 #include "client/staging/yarn_staging.h"
+#include "client/workflow/azkaban.h"
 #include "client/workflow/step_attempt.h"
 #include "client/yarn/yarn_access.h"
 #include "client/yarn/yarn_jobs.h"
@@ -48,11 +49,20 @@ constexpr std::chrono::milliseconds kBriefTidying{500};
 /// another attempt gives the application up.
 constexpr std::chrono::seconds kSubmitPatience{30};
 
+/// In a step of Azkaban the ticket that a user gets is not seen, so the message says what helps.
+absl::Status WithTicketAdvice(const absl::Status& status) {
+  if (!absl::IsUnauthenticated(status) || !IsAzkaban(EnvironmentVariable)) return status;
+  return absl::UnauthenticatedError(absl::StrCat(
+      std::string(status.message()),
+      "; Azkaban sets KRB5CCNAME to a cache that does not exist: give the job type Azkaban's "
+      "HadoopShell, which brings tokens, or set KRB5CCNAME in the job type's command"));
+}
+
 /// A missing or wrong configuration is for the caller to correct, so it gets kBadUsage.
 int FailBeforeItRuns(const absl::Status& status) {
   const bool bad_usage = absl::IsNotFound(status) || absl::IsInvalidArgument(status) ||
                          absl::IsFailedPrecondition(status);
-  return FailWith(status, bad_usage ? kBadUsage : kInfrastructure);
+  return FailWith(WithTicketAdvice(status), bad_usage ? kBadUsage : kInfrastructure);
 }
 
 /// A sentence about the first request larger than any container of the cluster; empty: all fit.
@@ -155,7 +165,7 @@ class YarnSubmission {
     const bool in_docker = !job_.result.images.by_type.empty();
     if (in_docker && !cluster_.docker().ok()) return FailWith(cluster_.docker(), kBadUsage);
     const auto created = client_.Create(job_.result.yarn.gpu_resource);
-    if (!created.ok()) return FailWith(created.status(), kInfrastructure);
+    if (!created.ok()) return FailWith(WithTicketAdvice(created.status()), kInfrastructure);
     std::string excess = NeverFits(job_.result.job, created->largest);
     if (excess.empty())
       excess = OthersNeverFit(job_.result.job, job_.result.yarn, created->largest_others);

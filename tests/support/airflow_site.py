@@ -19,13 +19,17 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 COMMAND_SECONDS = 180
 
 
+def requirements(version):
+    """The file with all packages of Airflow `version`, 2 or 3."""
+    return ROOT / f"tests/e2e/requirements/airflow-{version}.txt"
+
+
 class AirflowSite:
     """One Airflow. Its tasks run jobs in the folders of `site`. Not thread safe."""
 
     def __init__(self, site, version):
         """`version`: 2 or 3. The first one of a machine installs Airflow."""
-        requirements = ROOT / f"tests/e2e/requirements/airflow-{version}.txt"
-        self._bin = pathlib.Path(tony_cli.examples_python(requirements)).parent
+        self._bin = pathlib.Path(tony_cli.examples_python(requirements(version))).parent
         self.home = site.folder / "airflow"
         self._servers = []
         port = _free_port()

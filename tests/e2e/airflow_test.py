@@ -6,12 +6,17 @@ import pathlib
 import signal
 import subprocess
 import sys
+import tempfile
+import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "integration"))
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/integration"))
 
 # pylint: disable=wrong-import-position
 import integration_case
+import airflow_site
 import machine
+import tony_cli
 from airflow_site import COMMAND_SECONDS, AirflowSite
 from integration_case import JobTest
 
@@ -81,6 +86,34 @@ class DagsTest(AirflowTest):
         self.assert_over(self.jobs()[-1]["id"], "KILLED")
         self.assertEqual(process.returncode, 1, text)
         self.assertEqual(len(self.jobs()), 2)
+
+
+class ChecksTest(unittest.TestCase):
+    """What needs Airflow's classes and no Airflow that runs, with both versions."""
+
+    def test_checks(self):
+        for version in (2, 3):
+            with self.subTest(version), tempfile.TemporaryDirectory() as folder:
+                result = subprocess.run(
+                    [tony_cli.examples_python(airflow_site.requirements(version)), "-B", ROOT / "tests/e2e/airflow_checks.py",
+                     integration_case.programs],
+                    env={**os.environ, "AIRFLOW_HOME": folder, "PYTHONPATH": str(ROOT / "python")},
+                    capture_output=True, text=True, check=False, timeout=COMMAND_SECONDS)
+                self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+
+
+class TypesTest(unittest.TestCase):
+    """The provider's types, with those of Airflow 3."""
+
+    def test_strict(self):
+        python = tony_cli.examples_python(airflow_site.requirements(3))
+        checker = tony_cli.examples_python(ROOT / "tests/python/requirements.txt")
+        with tempfile.TemporaryDirectory() as folder:
+            result = subprocess.run(
+                [checker, "-m", "mypy", "--strict", "--config-file", "/dev/null", "--cache-dir", folder,
+                 "--python-executable", python, "-p", "tony.airflow"],
+                cwd=ROOT / "python", capture_output=True, text=True, check=False, timeout=COMMAND_SECONDS)
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
 
 
 class DagsOfTwoTest(DagsTest):

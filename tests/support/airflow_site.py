@@ -6,6 +6,7 @@ import pathlib
 import signal
 import socket
 import subprocess
+import tomllib
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -18,13 +19,17 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 COMMAND_SECONDS = 180
 
 
+def requirements(version):
+    """The file with all packages of Airflow `version`, 2 or 3."""
+    return ROOT / f"tests/e2e/requirements/airflow-{version}.txt"
+
+
 class AirflowSite:
     """One Airflow. Its tasks run jobs in the folders of `site`. Not thread safe."""
 
     def __init__(self, site, version):
         """`version`: 2 or 3. The first one of a machine installs Airflow."""
-        requirements = ROOT / f"tests/e2e/requirements/airflow-{version}.txt"
-        self._bin = pathlib.Path(tony_cli.examples_python(requirements)).parent
+        self._bin = pathlib.Path(tony_cli.examples_python(requirements(version))).parent
         self.home = site.folder / "airflow"
         self._servers = []
         port = _free_port()
@@ -203,14 +208,16 @@ def _home(site):
 
 
 def _installed_provider(folder):
-    """A folder for Python's path with the package `tony` as pip would install it."""
-    info = folder / "tony-0.dist-info"
+    """A folder for Python's path with the package `tony` and its entry points, as pip would install them."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    info = folder / f"{project['name']}-0.dist-info"
     info.mkdir(parents=True)
     (folder / "tony").symlink_to(ROOT / "python/tony")
-    info.joinpath("METADATA").write_text("Metadata-Version: 2.1\nName: tony\nVersion: 0\n")
-    info.joinpath("entry_points.txt").write_text(
-        "[apache_airflow_provider]\nprovider_info = tony.airflow:get_provider_info\n"
-    )
+    info.joinpath("METADATA").write_text(f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: 0\n")
+    lines = []
+    for group, entries in project["entry-points"].items():
+        lines += [f"[{group}]", *(f"{name} = {value}" for name, value in entries.items())]
+    info.joinpath("entry_points.txt").write_text("\n".join(lines) + "\n")
     return folder
 
 

@@ -128,8 +128,7 @@ class StepClient:
         self._file.close()
 
     def _end(self, number: int) -> None:
-        if self._ended_at is None:
-            self._ended_at = time.monotonic()
+        self._ended_at = time.monotonic()
         if self._process is not None and self._process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self._process.pid, number)

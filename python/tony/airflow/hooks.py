@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import pathlib
-import shutil
 import subprocess
-import sys
 from typing import Any, Mapping, Sequence
 
+from tony._programs import SUBMIT, TONY, find_programs
 from tony.airflow._compat import AirflowException, AirflowNotFoundException, BaseHook
+from tony.errors import ProgramsNotFound
 
 _VERB_SECONDS = 30
 _ENDS = ("FAILED", "KILLED", "LOST", "REMOVED", "NONE")  # besides SUCCEEDED
@@ -22,8 +21,8 @@ class TonyHook(BaseHook):
 
     A connection's extra field is a JSON object with these members, none of which is needed:
 
-    - ``home``: the folder of the installation, whose ``bin`` has the programs. Otherwise they are looked for in
-      ``$TONY_HOME/bin``, beside this Python, and on the PATH.
+    - ``home``: the folder of the installation, whose ``bin`` has the programs. Otherwise they are those of
+      ``$TONY_HOME``, of the package, or on the PATH.
     - ``backend``: ``local`` or ``yarn``.
     - ``conf``: keys for all jobs, e.g. ``{"tony.local.dir": "/data/tony"}``.
     - ``environment``: variables for tony's programs, e.g. ``HADOOP_CONF_DIR``.
@@ -82,18 +81,11 @@ class TonyHook(BaseHook):
 
     def program(self, name: str) -> str:
         """The path of tony's program ``name``. AirflowException: it is not there."""
-        home = self.settings.get("home") or os.environ.get("TONY_HOME")
-        folders = [pathlib.Path(home) / "bin"] if home else [pathlib.Path(sys.executable).parent]
-        path = os.pathsep.join(map(str, folders))
-        if not home:
-            path += os.pathsep + os.environ.get("PATH", os.defpath)
-        found = shutil.which(name, path=path)
-        if found is None:
-            raise AirflowException(
-                f"there is no program {name} in {' or '.join(path.split(os.pathsep))}; install tony on this machine, or "
-                f'name its folder in the extra field of the connection {self.tony_conn_id}: {{"home": "/opt/tony"}}'
-            )
-        return found
+        try:
+            return os.path.join(find_programs(self.settings.get("home")), name)
+        except ProgramsNotFound as error:
+            hint = f'or name its folder in the extra field of the connection {self.tony_conn_id}: {{"home": "/opt/tony"}}'
+            raise AirflowException(f"{error}; {hint}") from error
 
     @property
     def environment(self) -> dict[str, str]:
@@ -104,7 +96,7 @@ class TonyHook(BaseHook):
         """The command of a client of the step ``key``, whose job the further ``arguments`` describe."""
         # Airflow 3 kills the task 5 s after its on_kill().
         step = ["--step", "--step-key", key, "--on-existing", on_existing, "--stop-wait", "4s"]
-        return [self.program("tony-submit"), *step, *self.options, *arguments]
+        return [self.program(SUBMIT), *step, *self.options, *arguments]
 
     @property
     def options(self) -> list[str]:
@@ -114,7 +106,7 @@ class TonyHook(BaseHook):
 
     def verb(self, *arguments: str) -> list[str]:
         """The command of a verb of ``tony``."""
-        return [self.program("tony"), *arguments, *self.options]
+        return [self.program(TONY), *arguments, *self.options]
 
     def status(self, application_id: str) -> dict[str, Any]:
         """What ``tony status --json`` says of a job. AirflowException: there is no such job, or nobody can say."""
@@ -154,7 +146,7 @@ class TonyHook(BaseHook):
 
     def _run(self, *arguments: str, deadline_seconds: float = _VERB_SECONDS) -> str:
         # --version takes no further options.
-        command = [self.program("tony"), *arguments] if arguments[0].startswith("-") else self.verb(*arguments)
+        command = [self.program(TONY), *arguments] if arguments[0].startswith("-") else self.verb(*arguments)
         try:
             result = subprocess.run(
                 command,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 from typing import Any, Callable, Mapping, NoReturn, Sequence
 
 from tony.airflow._client import StepClient, Summary, step_key
@@ -193,7 +192,8 @@ class TonyOperator(ResumableJobMixin, BaseOperator):
             on_line=lambda line: self.log.info("%s", line),
             on_summary=lambda summary: self._push_links(ti, summary),
         )
-        self.log.info("step %s: %s", _key_of(ti), shlex.join(command))
+        # Not the whole command: a variable of the job may be secret.
+        self.log.info("%s runs step %s", command[0], _key_of(ti))
         try:
             client.start()
         except OSError as error:
@@ -243,8 +243,12 @@ class TonyOperator(ResumableJobMixin, BaseOperator):
         for key, member in LINKS.items():
             link = summary.get(member) or ("" if not self._resumed else None)
             if link is not None and (link or key not in self._pushed) and self._pushed.get(key) != link:
-                self._pushed[key] = link
-                ti.xcom_push(key=key, value=link)
+                try:
+                    ti.xcom_push(key=key, value=link)
+                except Exception as error:  # pylint: disable=broad-exception-caught  # of Airflow's database or server
+                    self.log.warning("no button for %s %s yet, the job goes on: %s", member, link, error)
+                else:
+                    self._pushed[key] = link
 
     def _hook(self) -> TonyHook:
         """The connection's hook, with what this task's own keys say about the place of jobs."""

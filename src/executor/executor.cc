@@ -387,6 +387,8 @@ void Executor::RunTask(const std::string& shell_command, const core::ClusterSpec
   TaskProcess::Command command;
   command.shell_command = shell_command;
   identity_.counters_folder = FreshCountersFolder(working_folder_);
+  identity_.report_pipe = absl::StrCat(working_folder_, "/.tony-progress");
+  command.report_pipe = identity_.report_pipe;
   command.environment =
       TaskEnvironment(environment_, assignment_, identity_, cluster, hadoop_, working_folder_);
   command.working_folder = working_folder_;

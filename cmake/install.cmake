@@ -7,7 +7,8 @@ install(TARGETS tony tony-submit RUNTIME DESTINATION bin)
 install(TARGETS tony-am tony-executor tony-driver RUNTIME DESTINATION libexec/tony)
 
 # tony.collective, for the programs of jobs. Modules of the build are links, so the sources are taken.
-install(DIRECTORY python/tony DESTINATION lib/tony/python FILES_MATCHING PATTERN "*.py")
+install(DIRECTORY python/tony DESTINATION lib/tony/python FILES_MATCHING PATTERN "*.py"
+        PATTERN py.typed)
 if(NOT TONY_SANITIZE)
   install(TARGETS tony_collective_shared LIBRARY DESTINATION lib/tony/python/tony/collective)
   install(FILES include/tony/collective.h DESTINATION include/tony)

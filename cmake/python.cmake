@@ -3,7 +3,7 @@
 set(TONY_PYTHON_DIR ${CMAKE_BINARY_DIR}/python)
 
 file(GLOB_RECURSE python_modules CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}/python
-     ${CMAKE_SOURCE_DIR}/python/*.py)
+     ${CMAKE_SOURCE_DIR}/python/*.py ${CMAKE_SOURCE_DIR}/python/*/py.typed)
 # Removes links to modules that do not exist any more.
 file(GLOB_RECURSE linked_modules RELATIVE ${TONY_PYTHON_DIR} ${TONY_PYTHON_DIR}/*.py)
 list(REMOVE_ITEM linked_modules ${python_modules})

@@ -22,7 +22,7 @@ import documents
 import tony_cli
 
 # Every command of these is run, in their order, each document in a folder of its own.
-RUN = ("README.md", "docs/first-job.md", "docs/jobs.md", "docs/troubleshooting.md", "docs/frameworks/*.md")
+RUN = ("README.md", "docs/first-job.md", "docs/jobs.md", "docs/python.md", "docs/troubleshooting.md", "docs/frameworks/*.md")
 # What readers of a document have done before they come to it.
 FIRST_PROGRAM = "docs/first-job.md"
 BEFORE = {
@@ -31,7 +31,10 @@ BEFORE = {
     "docs/troubleshooting.md": "! tony run -np 2 python3 train.py --fail",
 }
 # What looks like a key: Python's modules, the label of containers, and files.
-NO_KEYS = ("tony.collective", "tony.jax", "tony.folder")
+NO_KEYS = (
+    *("tony.collective", "tony.jax", "tony.folder", "tony.aio", "tony.submit", "tony.run", "tony.start", "tony.attach"),
+    *("tony.jobs", "tony.Job", "tony.Type", "tony.TonyError", "tony.RankFailed", "tony.__path__"),
+)
 NO_KEY_ENDS = (".xml",)
 COLUMNS, ROWS = 100, 50
 DEADLINE_SECONDS = 300  # for a block of commands
@@ -273,6 +276,7 @@ class CommandsTest(JobTest):
         self.environment = {
             **self.site.environment, "HOME": str(home), "TERM": "xterm-256color", "USER": "ada",
             "PATH": f"{self.site.programs}:{python}:{os.environ['PATH']}",
+            "PYTHONPATH": str(self.site.programs.parent / "python"),
         }
         self.environment.pop("DISPLAY", None)
         self.addCleanup(self.kill_jobs)

@@ -53,8 +53,9 @@ class StepTest(JobTest):
 
     def jobs(self):
         """The ids of all jobs, the oldest first."""
-        folder = self.site.local_dir / "jobs"
-        return sorted(path.name for path in folder.iterdir()) if folder.exists() else []
+        made = [(path.joinpath("job.xml").stat().st_mtime_ns, path.name)
+                for path in self.site.local_dir.glob("jobs/*")]
+        return [name for _, name in sorted(made)]
 
     def gated(self, name="gate", more=(), key=KEY):
         """Starts an attempt whose job waits for its gate; returns the process and the gate."""
@@ -137,7 +138,7 @@ class OutputTest(StepTest):
         result = self.site.run("tony-submit", "--executes", "true", *conf(worker__instances=1), *SMALL)
         self.assertEqual(result.returncode, 0, result.stderr)
         (step,) = self.site.verb("steps")
-        self.assertRegex(step["step_key"], r"^airflow\|dag%7C1\|train\|r 1\|arguments-[0-9a-f]{8}$")
+        self.assertRegex(step["step_key"], r"^airflow\|dag%7C1\|train\|r 1\|job-[0-9a-f]{8}$")
         self.assertEqual(step["system"], "airflow")
 
 
@@ -299,7 +300,7 @@ class EndTest(StepTest):
         self.kill(shell)
         status = self.await_end(self.jobs()[0])
         self.assertEqual(status["verdict"]["outcome"], "KILLED")
-        self.assertIn("had started tony-submit is gone", status["verdict"]["sentence"])
+        self.assertIn("the process that had submitted it has ended", status["verdict"]["sentence"])
 
     def test_the_next_master_keeps_the_step(self):
         first, gate = self.gated()

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""The wheel of tony.collective: what is in it, and that pip installs it where nothing else is to be had.
+"""The wheel of the package `tony`: what is in it, and that one `pip install` of it is enough to run jobs. And the
+package's types.
 
     wheel_test.py BUILD
 
-BUILD is a build folder with the library. Exits with 77, "skipped", where Python cannot make virtual environments.
+BUILD is a build folder with all that is installed, which the wheel packs. Exits with 77, "skipped", where Python cannot
+make virtual environments.
 """
 
-import base64
-import csv
-import hashlib
+import json
 import os
 import pathlib
 import re
@@ -21,120 +21,115 @@ import zipfile
 import rank_processes
 from rank_processes import Ranks
 
+import tony_cli  # pylint: disable=wrong-import-order  # rank_processes says where it is
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LIBRARY = "tony/collective/libtony_collective.so"
-DEADLINE_SECONDS = 300
+DEADLINE_SECONDS = 600
+EXECUTABLE = 0o111 << 16
 # Two ranks, which know each other's numbers.
 MEET = "import tony.collective as hvd; hvd.init(); print(hvd.allgather_object(hvd.rank()))"
+# A job of two ranks that know each other, by the package's own programs.
+RUN = """
+import ranks, tony, tony._programs
+assert tony._programs.find_programs().startswith(tony.__path__[0]), tony._programs.find_programs()
+print(tony.run(ranks.meet, 2, memory="256m", framework="horovod", conf={"tony.local.dir": "local"}))
+"""
+RANKS = """
+def meet():
+    import tony.collective as hvd
+    hvd.init()
+    return hvd.allgather_object(hvd.rank()), hvd.__file__
+"""
 
 
-def make_wheel(folder, build):
-    """Returns what scripts/collective-wheel has said and done."""
-    return subprocess.run([sys.executable, "-B", ROOT / "scripts/collective-wheel", folder, "--build", build],
-                          capture_output=True, text=True, timeout=DEADLINE_SECONDS, check=False)
+def run(*command, **options):
+    """Standard output of a program that must succeed, without what the tests' own environment has of Python's."""
+    environment = rank_processes.clean_environment()
+    environment.pop("PYTHONPATH", None)
+    environment.update(options.pop("environment", {}))
+    result = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                            timeout=DEADLINE_SECONDS, check=False, **options)
+    assert result.returncode == 0, result.stdout + result.stderr
+    return result.stdout
 
 
-class Temporary(unittest.TestCase):
-    """Has a folder and a wheel."""
+class WheelTest(unittest.TestCase):
+    """The wheel of this clone, in a virtual environment that has nothing but pip."""
 
     @classmethod
     def setUpClass(cls):
         temporary = tempfile.TemporaryDirectory(prefix="tony-test-")
         cls.addClassCleanup(temporary.cleanup)
         cls.folder = pathlib.Path(temporary.name)
-        cls.made = make_wheel(cls.folder / "wheels", BUILD)
-        assert cls.made.returncode == 0, cls.made.stderr
+        run(cls.builder(), "-m", "pip", "wheel", ROOT, "--no-deps", "--no-build-isolation", "--no-index",
+            "--disable-pip-version-check", "--wheel-dir", cls.folder / "wheels",
+            f"--config-settings=cmake.define.TONY_BUILD={BUILD}",
+            f"--config-settings=build-dir={cls.folder / 'build'}")
         (cls.wheel,) = (cls.folder / "wheels").iterdir()
-
-
-class ContentsTest(Temporary):
-    """The file itself."""
-
-    def test_its_path_is_all_that_is_said(self):
-        self.assertEqual((self.made.stdout, self.made.stderr), (f"{self.wheel}\n", ""))
-
-    def test_its_name_says_for_whom_it_is(self):
-        version = re.search(r"project\(tony VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text()).group(1)
-        machine = os.uname().machine
-        self.assertEqual(self.wheel.name, f"tony_collective-{version}-py3-none-manylinux_2_28_{machine}.whl")
-
-    def test_has_all_modules_and_the_library_and_no_package_tony(self):
-        with zipfile.ZipFile(self.wheel) as wheel:
-            names = set(wheel.namelist())
-        packed = {name for name in names if name.startswith("tony/")}
-        sources = {path.relative_to(ROOT / "python").as_posix() for path in (ROOT / "python").glob("**/*.py")}
-        self.assertGreater(len(sources), 10)
-        self.assertEqual(packed, {*sources, LIBRARY})
-        # Else it would shadow a package of the user's.
-        self.assertNotIn("tony/__init__.py", names)
-        about = {name.split("/", 1)[1] for name in names - packed}
-        self.assertEqual(about, {"LICENSE", "METADATA", "RECORD", "WHEEL"})
-
-    def test_its_record_is_right(self):
-        with zipfile.ZipFile(self.wheel) as wheel:
-            contents = {name: wheel.read(name) for name in wheel.namelist()}
-        (record,) = (name for name in contents if name.endswith("/RECORD"))
-        rows = {name: (digest, size) for name, digest, size in csv.reader(contents[record].decode().splitlines())}
-        self.assertEqual(rows.pop(record), ("", ""))
-        del contents[record]
-        self.assertEqual(set(rows), set(contents))
-        for name, data in contents.items():
-            digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
-            self.assertEqual(rows[name], (f"sha256={digest}", str(len(data))), name)
-
-    def test_the_same_package_gives_the_same_bytes(self):
-        again = make_wheel(self.folder / "again", BUILD).stdout.strip()
-        self.assertEqual(pathlib.Path(again).read_bytes(), self.wheel.read_bytes())
-
-    def test_without_a_build_there_is_none(self):
-        made = make_wheel(self.folder / "none", self.folder)
-        self.assertEqual((made.returncode, made.stdout), (1, ""))
-        self.assertIn(f"there is no {self.folder}/python/{LIBRARY}; build", made.stderr)
-        self.assertFalse((self.folder / "none").exists())
-
-
-class InstalledTest(Temporary):
-    """In a virtual environment that has nothing but pip."""
-
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        cls.run_python(sys.executable, "-m", "venv", cls.folder / "venv")
+        run(sys.executable, "-m", "venv", cls.folder / "venv")
         cls.python = cls.folder / "venv/bin/python"
         cls.pip("install", "--no-index", cls.wheel)
         (cls.site,) = (cls.folder / "venv/lib").glob("python3*/site-packages")
 
     @staticmethod
-    def run_python(python, *arguments, path=None):
-        """Standard output of a program that must succeed; ``path``: PYTHONPATH."""
-        environment = rank_processes.clean_environment()
-        environment.pop("PYTHONPATH")
-        if path:
-            environment["PYTHONPATH"] = str(path)
-        result = subprocess.run([python, *arguments], env=environment, capture_output=True, text=True,
-                                timeout=DEADLINE_SECONDS, check=False)
-        assert result.returncode == 0, result.stderr + result.stdout
-        return result.stdout
+    def builder():
+        """A Python with the packages of requirements.txt."""
+        return tony_cli.examples_python(pathlib.Path(__file__).with_name("requirements.txt"))
 
     @classmethod
     def pip(cls, *arguments):
         """Without the network."""
-        return cls.run_python(cls.python, "-m", "pip", "--disable-pip-version-check", "--no-input", *arguments)
+        return run(cls.python, "-m", "pip", "--disable-pip-version-check", "--no-input", *arguments)
 
-    def where(self, path=None):
-        """The package that programs find."""
-        found = self.run_python(self.python, "-B", "-c", "import tony.collective as c; print(c.__file__)", path=path)
-        return pathlib.Path(found.strip())
+    def test_its_name_says_for_whom_it_is(self):
+        version = re.search(r"project\(tony VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text()).group(1)
+        self.assertEqual(self.wheel.name, f"tony-{version}-py3-none-manylinux_2_28_{os.uname().machine}.whl")
 
-    def test_it_is_used_until_it_is_removed(self):
+    def test_what_is_in_it(self):
+        with zipfile.ZipFile(self.wheel) as wheel:
+            modes = {entry.filename: entry.external_attr for entry in wheel.infolist()}
+        sources = {path.relative_to(ROOT / "python").as_posix() for path in (ROOT / "python").glob("**/*.py")}
+        self.assertGreater(len(sources), 10)
+        self.assertLess({*sources, LIBRARY, "tony/py.typed"}, set(modes))
+        programs = [f"tony/_programs/{name}" for name in (
+            "bin/tony", "bin/tony-submit", "libexec/tony/tony-am", "libexec/tony/tony-executor",
+            "libexec/tony/tony-driver")]
+        for name in programs:
+            self.assertEqual(modes[name] & EXECUTABLE, EXECUTABLE, name)
+        self.assertIn("tony/_programs/lib/tony/tony-runtime.tar.gz", modes)
+        self.assertEqual([name for name in modes if "__pycache__" in name or "/share/" in name], [])
+
+    def test_the_commands(self):
+        version = run(BUILD / "bin/tony", "--version")
+        for command in ("tony", "tony-submit"):
+            self.assertEqual(run(self.folder / "venv/bin" / command, "--version"), version)
+
+    def test_a_function_runs_as_a_job(self):
+        (self.folder / "ranks.py").write_text(RANKS)
+        site = self.folder / "site"
+        site.mkdir()
+        (site / "tony-site.xml").write_text("<configuration><property><name>tony.local.ledger</name>"
+                                            "<value>private</value></property></configuration>")
+        printed = run(self.python, "-B", "-c", RUN, cwd=self.folder, environment={"TONY_CONF_DIR": str(site)})
+        module = self.site / "tony/_programs/lib/tony/python/tony/collective/__init__.py"
+        self.assertEqual(printed.strip(), repr([([0, 1], str(module))] * 2))
+
+    def test_tony_collective_outside_of_jobs(self):
         # Isolated: PYTHONPATH has the build's package.
         with Ranks(["-I", "-c", MEET], 2, python=self.python) as ranks:
             self.assertEqual(ranks.wait(), {rank: (0, "[0, 1]\n") for rank in (0, 1)})
-        self.assertEqual(self.where(), self.site / "tony/collective/__init__.py")
-        # As in a job.
-        self.assertEqual(self.where(BUILD / "python"), BUILD / "python/tony/collective/__init__.py")
-        self.pip("uninstall", "--yes", "tony-collective")
-        self.assertEqual([path for path in self.site.glob("tony*/**/*") if not path.is_dir()], [])
+        found = run(self.python, "-B", "-c", "import tony.collective as c; print(c.__file__)")
+        self.assertEqual(pathlib.Path(found.strip()), self.site / "tony/collective/__init__.py")
+
+    def test_what_pip_knows_of_it(self):
+        about = json.loads(self.pip("inspect"))["installed"]
+        (tony,) = (entry["metadata"] for entry in about if entry["metadata"]["name"] == "tony")
+        self.assertEqual(tony["requires_python"], ">=3.8")
+        self.assertEqual([needed for needed in tony.get("requires_dist", []) if "extra ==" not in needed], [])
+
+    def test_the_types(self):
+        self.assertIn("Success", run(self.builder(), "-m", "mypy", "--cache-dir", self.folder / "mypy", cwd=ROOT))
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@
 #include "client/jobs/job_store.h"
 #include "common/clock.h"
 #include "history/job_logs.h"
+#include "history/recorded_events.h"
 #include "rpc/services/job_client.h"
 #include "storage/job_folder.h"
 
@@ -35,6 +36,9 @@ class JobCatalog {
   /// NotFound – no such job; the message names the newest ones. InvalidArgument – several such
   /// jobs; the message names them.
   virtual absl::StatusOr<StoredJob> Find(const std::string& wish) = 0;
+  /// Calls `use` for each event that the job has recorded so far, in order. On a cluster the codes
+  /// of storage::JobFiles.
+  virtual absl::Status ReadEvents(const StoredJob& job, const history::UseEvent& use) = 0;
   struct LogRequest {
     history::LogSelection selection;  ///< logs that are not selected may be missing
     bool follow = false;              ///< the logs are wanted while they still grow

@@ -35,6 +35,11 @@ bool IsOver(const storage::JobFolder& folder, TimePoint now,
 
 }  // namespace
 
+absl::Status LocalJobs::ReadEvents(const StoredJob& job, const history::UseEvent& use) {
+  history::ForEachRecordedEvent(job.folder, use);
+  return absl::OkStatus();
+}
+
 absl::Status LocalJobs::Stop(const StoredJob& job, const StopWish& wish) {
   if (!job.alive) {
     return absl::NotFoundError(absl::StrCat("job ", job.id, " does not run: ", job.sentence));

@@ -20,6 +20,7 @@ class LocalJobs : public JobCatalog {
 
   absl::StatusOr<std::vector<StoredJob>> List() override { return store_.List(); }
   absl::StatusOr<StoredJob> Find(const std::string& wish) override { return store_.Find(wish); }
+  absl::Status ReadEvents(const StoredJob& job, const history::UseEvent& use) override;
   absl::StatusOr<Logs> FindLogs(const StoredJob& job, const LogRequest& /*request*/) override {
     return Logs{job.folder, /*live=*/true, ""};
   }

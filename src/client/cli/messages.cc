@@ -4,6 +4,8 @@
 
 #include <unistd.h>
 
+#include <nlohmann/json.hpp>
+
 #include "absl/strings/str_cat.h"
 #include "client/cli/terminal.h"
 #include "common/safe_text.h"
@@ -28,9 +30,17 @@ void WriteBytes(const std::string& bytes) {
   (void)os::WriteAll(STDOUT_FILENO, bytes.data(), bytes.size(), "stdout");
 }
 
-void WriteJobId(const SubmitOptions& options, const std::string& job_id) {
-  options.json ? WriteBytes(absl::StrCat("{\"job_id\":\"", job_id, "\"}\n"))
-               : WriteOut(job_id + "\n");
+void WriteJobId(const SubmitOptions& options, const std::string& job_id,
+                const std::string& local_dir) {
+  if (!options.json) return WriteOut(job_id + "\n");
+  nlohmann::ordered_json json;
+  json["version"] = kJsonVersion;
+  json["job_id"] = job_id;
+  json["backend"] = local_dir.empty() ? "yarn" : "local";
+  json["local_dir"] =
+      local_dir.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(local_dir);
+  WriteBytes(SafeJson(json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace)) +
+             "\n");
 }
 
 }  // namespace tony::client

@@ -11,9 +11,11 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "client/cli/exit_status.h"
+#include "client/cli/keys_file.h"
 #include "client/cli/python_program.h"
 #include "common/command_line.h"
 #include "common/status_macros.h"
@@ -140,6 +142,9 @@ void AddClassPath(const CommandLine& line, SubmitOptions& options) {
 }
 
 absl::Status AddOverrides(const CommandLine& line, SubmitOptions& options) {
+  if (line.Has("keys")) {
+    TONY_ASSIGN_OR_RETURN(options.overrides, ReadKeysFile(line.Value("keys")));
+  }
   for (const std::string& text : line.Values("conf")) {
     TONY_ASSIGN_OR_RETURN(jobfile::Override conf, ParseOverride("--conf", text));
     options.overrides.push_back(std::move(conf));
@@ -169,6 +174,9 @@ const OptionTable& SubmitTable() {
   static const OptionTable table = {
       {"conf_file", "FILE", false, "the job file (XML); the same as naming it without an option"},
       {"conf", "KEY=VALUE", true, "a configuration key, stronger than every file; adds to lists"},
+      {"keys", "FILE", false,
+       "a JSON object of configuration keys, applied before every --conf; - is standard input, "
+       "which other users cannot read as they can options"},
       {"executes", "COMMAND", false,
        "what each task runs; --python_binary_path goes in front, --task_params behind"},
       {"task_params", "TEXT", false, "appended to the command of --executes as it is"},
@@ -191,7 +199,8 @@ const OptionTable& SubmitTable() {
        .choices = jobfile::ChoicesOf("tony.backend")},
       {"detach", kFlag, false, "print the job's id and return while the job goes on"},
       {"dry-run", kFlag, false, "check everything and print what would run, without running it"},
-      {"json", kFlag, false, "print events, or the dry run, as JSON"},
+      {"json", kFlag, false,
+       "print events, or the dry run, as JSON; with --quiet the job's id, and then its verdict"},
       {"quiet", kFlag, false, "print the verdict only"},
       {"all", kFlag, false, "list each task in the table, also where many are alike"},
       {.name = "logs",
@@ -212,6 +221,8 @@ const OptionTable& SubmitTable() {
       {"stop-wait", "SECONDS", false,
        "after a signal that stops the job, wait so long for its end (also 500ms, 2m); to the end "
        "unless given"},
+      {"stop-with", "PID", false,
+       "stop the job when the process PID ends, which started this program"},
       {"debug", kFlag, false,
        "tony's own programs log everything: the same as --conf tony.application.log-level=debug"},
       {"version", kFlag, false, "print the version"},
@@ -262,6 +273,24 @@ absl::Status CheckNotForJava(const std::vector<std::string>& arguments) {
       "this is a command line of Java; leave out -cp and the class: ", ShellLine(words)));
 }
 
+/// InvalidArgument – the value of --stop-with is no process, or is beside an option that it
+/// contradicts.
+absl::Status ReadStopWith(const CommandLine& line, SubmitOptions& options) {
+  if (!line.Has("stop-with")) return absl::OkStatus();
+  if (!absl::SimpleAtoi(line.Value("stop-with"), &options.stop_with) || options.stop_with <= 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--stop-with '", line.Value("stop-with"),
+                     "' is no process id; write that of the process that starts tony-submit, $$ "
+                     "in a shell"));
+  }
+  if (options.detach) {
+    return absl::InvalidArgumentError(
+        "--stop-with has no effect with --detach, after which the job is nobody's; leave one of "
+        "the two out");
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckLogs(const SubmitOptions& options) {
   if (!options.logs) return absl::OkStatus();
   if (options.detach) {
@@ -306,13 +335,13 @@ absl::StatusOr<SubmitOptions> ParseSubmitOptions(const std::vector<std::string>&
   if (line.Has("on-existing")) options.on_existing = line.Value("on-existing");
   options.summary = line.Value("summary");
   if (line.Has("stop-wait")) options.stop_wait = line.Value("stop-wait");
-  options.arguments = arguments;
   if (line.Has("step-key") && options.step_key.empty()) {
     return absl::InvalidArgumentError(
         "--step-key is empty; name workflow, execution and step, without the attempt");
   }
   if (line.Has("logs")) options.logs = line.Value("logs");
   TONY_RETURN_IF_ERROR(CheckLogs(options));
+  TONY_RETURN_IF_ERROR(ReadStopWith(line, options));
   options.debug = line.Has("debug");
   TONY_ASSIGN_OR_RETURN(options.job_file, JobFile(line));
   TONY_RETURN_IF_ERROR(AddOverrides(line, options));

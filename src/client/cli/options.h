@@ -22,6 +22,7 @@ struct SubmitOptions {
   bool dry_run = false;               ///< show what would run
   bool json = false;
   bool quiet = false;  ///< only the verdict
+  int stop_with = 0;   ///< the parent process whose end stops the job; 0: there is none
   bool all = false;    ///< the table lists each task, also where many are alike
   bool debug = false;  ///< tony.application.log-level=debug, also for tony-submit itself
   bool version = false;

@@ -7,12 +7,17 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "client/cli/messages.h"
 #include "client/cli/terminal.h"
+#include "client/follow/parent_watch.h"
+#include "client/jobs/job_json.h"
 #include "client/show/make_printer.h"
 #include "common/logging.h"
 #include "common/status_macros.h"
@@ -32,7 +37,7 @@ constexpr std::chrono::seconds kRecordPatience{10};
 constexpr std::chrono::seconds kLostPatience{1};
 
 ProgressStyle StyleOf(const SubmitOptions& options, const Environment& environment) {
-  if (options.json) return ProgressStyle::kJson;
+  if (options.json) return options.quiet ? ProgressStyle::kNone : ProgressStyle::kJson;
   if (options.step && !options.quiet) return ProgressStyle::kLines;
   if (options.logs) return ProgressStyle::kNotices;
   if (options.quiet) return ProgressStyle::kQuiet;
@@ -122,6 +127,17 @@ std::function<void()> OnHangup(const jobfile::Configuration& configuration,
   return [log] { LeaveTerminal(log); };
 }
 
+/// What the submission has of a step; `parent` watches the process of --stop-with.
+FollowedStep StepOf(const SubmitOptions& options, const FollowedJob& job,
+                    std::optional<ParentWatch>& parent) {
+  FollowedStep step = job.step;
+  if (options.stop_with == 0) return step;
+  parent.emplace(options.stop_with);
+  step.parent_fd = parent->fd();
+  step.stops_with_parent = true;
+  return step;
+}
+
 }  // namespace
 
 absl::StatusOr<core::Verdict> FollowJob(const SubmitOptions& options,
@@ -143,14 +159,20 @@ absl::StatusOr<core::Verdict> FollowJob(const SubmitOptions& options,
     now.all = options.all;
     return now;
   };
+  const std::function<void()> write_id = [&options, &job] {
+    WriteJobId(options, job.id, job.local_dir);
+  };
   const std::unique_ptr<ProgressPrinter> printer =
-      MakeProgressPrinter(style, WriteBytes, screen, clock, WriteNotice);
+      style == ProgressStyle::kNone
+          ? MakeFirstEventPrinter(job.owner && !job.local_dir.empty() ? write_id : nullptr)
+          : MakeProgressPrinter(style, WriteBytes, screen, clock, WriteNotice);
   ShownOutput output;
   if (options.logs) {
     const int64_t rate =
         options.step ? configuration.GetNumber("tony.client.step-lines-per-second") : 0;
     TONY_RETURN_IF_ERROR(output.Start(*options.logs, job, static_cast<int>(rate), screen()));
   }
+  std::optional<ParentWatch> parent;
   const std::unique_ptr<MasterSource> source = job.make_source(loop, clock);
   Submission submission(
       loop, clock,
@@ -160,15 +182,19 @@ absl::StatusOr<core::Verdict> FollowJob(const SubmitOptions& options,
        .kill_grace = configuration.GetDuration("tony.task.kill-grace-ms"),
        .owner = job.owner,
        .on_hangup = options.step ? nullptr : OnHangup(configuration, job.hangup_log),
-       .step = job.step},
+       .step = StepOf(options, job, parent)},
       *source, *printer);
   const std::unique_ptr<EventLoop::Handle> watch =
       threads->Watch(loop, [&submission](const absl::Status& why) { submission.GiveUp(why); });
+  // A cluster may let the ApplicationMaster wait for hours, so its job's id is told before the
+  // first event; but from the loop, where this process already hears signals.
+  if (style == ProgressStyle::kNone && job.owner && job.local_dir.empty()) loop.Post(write_id);
   const absl::StatusOr<core::Verdict> verdict = submission.FollowToEnd();
   // A user who has left does not wait for the rest.
   if (!absl::IsCancelled(verdict.status())) output.Await(verdict.ok());
   output.Stop();
   printer->Close();
+  if (style == ProgressStyle::kNone) WriteBytes(DumpJsonLine(EndToJson(job.id, verdict)));
   return verdict;
 }
 

@@ -27,7 +27,8 @@ struct FollowedJob {
   /// tony.client.on-hangup says so, with its messages in `hangup_log` (empty: nowhere).
   bool owner = true;
   std::string hangup_log;
-  FollowedStep step;  ///< SIGHUP stops the job of a step
+  std::string local_dir;  ///< tony.local.dir of an owner's job on this machine; empty: on a cluster
+  FollowedStep step;      ///< SIGHUP stops the job of a step
 };
 
 /// Runs Submission::FollowToEnd() with the printer that `options` and the terminal ask for, and

@@ -188,15 +188,16 @@ void Submission::OnSignal(int number) {
 void Submission::OnParentGone() {
   parent_.reset();
   if (over_ || verdict_) return;
-  const std::string gone = "the workflow's process that had started tony-submit is gone";
+  const std::string gone = "the process that had submitted it has ended";
   if (!options_.step.stops_with_parent) {
-    printer_.Notice(absl::StrCat(gone, "; another attempt of the step can adopt the job, which ",
+    printer_.Notice(absl::StrCat("leaving the job, because ", gone,
+                                 "; another attempt of the step can adopt the job, which ",
                                  "otherwise ends after tony.client.lease"));
     return Leave();
   }
-  printer_.Notice(absl::StrCat(gone, ": stopping the job"));
+  printer_.Notice(absl::StrCat("stopping the job, because ", gone));
   interrupts_ = std::max(interrupts_, 1);
-  BeginStop(absl::StrCat("Stopped, because ", gone));
+  BeginStop(absl::StrCat("Stopped because ", gone));
 }
 
 void Submission::BeginStop(const std::string& reason) {

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "client/cli/messages.h"
 #include "common/safe_text.h"
 
 namespace tony::client {
@@ -92,9 +93,41 @@ Json WaitingToJson(const core::JobView& view) {
 
 }  // namespace
 
+Json EndToJson(const std::string& job_id, const absl::StatusOr<core::Verdict>& verdict) {
+  Json json;
+  json["version"] = kJsonVersion;
+  json["job_id"] = job_id;
+  json["verdict"] = verdict.ok() ? VerdictToJson(*verdict) : Json();
+  json["sentence"] = verdict.ok() ? Json() : Json(std::string(verdict.status().message()));
+  json["exit_code"] = verdict.ok() ? core::ExitCode(*verdict) : ExitOf(verdict.status());
+  return json;
+}
+
+Json ProblemsToJson(const std::vector<jobfile::Problem>& problems) {
+  Json json = Json::array();
+  for (const jobfile::Problem& problem : problems) {
+    json.push_back({{"file", problem.file},
+                    {"line", problem.line},
+                    {"key", problem.key},
+                    {"message", problem.message},
+                    {"remedy", problem.remedy}});
+  }
+  return json;
+}
+
+Json RefusalToJson(const std::vector<jobfile::Problem>& problems, int exit_code) {
+  Json json;
+  json["version"] = kJsonVersion;
+  json["job_id"] = nullptr;
+  json["problems"] = ProblemsToJson(problems);
+  json["exit_code"] = exit_code;
+  return json;
+}
+
 Json JobToJson(const StoredJob& stored, bool details) {
   const core::JobView& view = stored.job.view;
   Json json;
+  json["version"] = kJsonVersion;
   json["id"] = stored.id;
   json["name"] = OrNull(view.job.name);
   json["user"] = OrNull(view.job.user);

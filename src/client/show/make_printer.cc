@@ -1,7 +1,8 @@
-// Defines the two printers that need no file of their own, and chooses one of the five. Each
+// Defines the three printers that need no file of their own, and chooses one of the six. Each
 // printer drops events that it has seen already, by their sequence numbers.
 #include "client/show/make_printer.h"
 
+#include <utility>
 #include <variant>
 
 #include "absl/strings/str_cat.h"
@@ -33,6 +34,20 @@ class QuietPrinter : public ProgressPrinter {
   Writer write_;
   ScreenSource screen_;
   core::JobView view_;
+};
+
+/// Prints no event. Notices still go to standard error. Not thread safe.
+class FirstEventPrinter : public ProgressPrinter {
+ public:
+  explicit FirstEventPrinter(std::function<void()> on_first) : on_first_(std::move(on_first)) {}
+
+  void OnEvent(const core::JobEvent& /*event*/) override {
+    if (const auto first = std::exchange(on_first_, nullptr)) first();
+  }
+  void Refresh() override {}
+
+ private:
+  std::function<void()> on_first_;
 };
 
 /// Prints each event as one line of JSON, and measurements, which have no sequence number. Not
@@ -82,10 +97,16 @@ std::unique_ptr<ProgressPrinter> MakeProgressPrinter(ProgressStyle style, Writer
     case ProgressStyle::kNotices:
       return std::make_unique<NoticePrinter>(LineWriter(std::move(write), screen),
                                              LineWriter(std::move(notice), screen), screen, clock);
+    case ProgressStyle::kNone:
+      return MakeFirstEventPrinter(nullptr);
     case ProgressStyle::kJson:
       return std::make_unique<JsonPrinter>(std::move(write));
   }
   return nullptr;
+}
+
+std::unique_ptr<ProgressPrinter> MakeFirstEventPrinter(std::function<void()> on_first) {
+  return std::make_unique<FirstEventPrinter>(std::move(on_first));
 }
 
 }  // namespace tony::client

@@ -2,6 +2,7 @@
 // notices, or only the verdict.
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "client/show/progress_printer.h"
@@ -14,6 +15,7 @@ enum class ProgressStyle {
   kLines,    ///< one line for each change
   kQuiet,    ///< the verdict only
   kNotices,  ///< what concerns a job whose output is shown besides; the verdict after that
+  kNone,     ///< nothing
   kJson,     ///< each event, and the newest measurements, as one line of JSON
 };
 
@@ -23,5 +25,8 @@ enum class ProgressStyle {
 std::unique_ptr<ProgressPrinter> MakeProgressPrinter(ProgressStyle style, Writer write,
                                                      ScreenSource screen, const Clock& clock,
                                                      Writer notice = nullptr);
+
+/// Makes a printer of the style kNone that calls `on_first` at the first event; null: it does not.
+std::unique_ptr<ProgressPrinter> MakeFirstEventPrinter(std::function<void()> on_first);
 
 }  // namespace tony::client

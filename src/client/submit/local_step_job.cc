@@ -74,6 +74,7 @@ class LocalStepHome : public StepHome {
   }
   absl::Status RemoveCheckpoints() override { return folder_.RemoveCheckpoints(); }
   JobCatalog& jobs() override { return jobs_; }
+  std::string local_dir() const override { return local_dir_; }
   absl::StatusOr<std::unique_ptr<JobCatalog>> OpenCatalog() override {
     return std::make_unique<LocalJobs>(local_dir_, clock_);
   }

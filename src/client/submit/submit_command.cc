@@ -7,6 +7,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
@@ -15,6 +16,7 @@
 #include "client/cli/messages.h"
 #include "client/follow/follow_job.h"
 #include "client/follow/local_master_source.h"
+#include "client/jobs/job_json.h"
 #include "client/submit/checkpoint_folder.h"
 #include "client/submit/dry_run.h"
 #include "client/submit/image_check.h"
@@ -75,6 +77,13 @@ void PrintProblems(const std::vector<jobfile::Problem>& problems, const std::str
   (void)PrintForPeople(STDERR_FILENO, jobfile::RenderProblems(problems, prefix));
 }
 
+/// Refuses a job with these problems; returns the exit status.
+int Refuse(const SubmitOptions& options, const std::vector<jobfile::Problem>& problems) {
+  PrintProblems(problems);
+  if (options.json) WriteBytes(DumpJsonLine(RefusalToJson(problems, kBadUsage)));
+  return kBadUsage;
+}
+
 /// Spells the task of --logs as the logs' readers want it. NotFound – the job has no such task.
 absl::Status ResolveLogs(const core::JobDescription& job, std::string& task) {
   if (task.empty()) return absl::OkStatus();
@@ -99,7 +108,7 @@ int RunLocalJob(const SubmitOptions& options, const Environment& environment,
   const std::unique_ptr<LaunchedJob> launched = LaunchLocalJob(job, environment, launch, failed);
   if (launched == nullptr) return FailWith(failed.why, failed.exit_code);
   if (options.detach) {
-    WriteJobId(options, launched->id);
+    WriteJobId(options, launched->id, job.result.local.dir);
     return 0;
   }
   const FollowedJob followed{.id = launched->id,
@@ -112,6 +121,7 @@ int RunLocalJob(const SubmitOptions& options, const Environment& environment,
                                return std::make_unique<LocalJobs>(job.result.local.dir, clock);
                              },
                              .hangup_log = launched->folder.am_log(),
+                             .local_dir = job.result.local.dir,
                              .step = step != nullptr ? step->Following() : FollowedStep{}};
   if (step != nullptr) {
     step->summary().job = launched->id;
@@ -157,10 +167,7 @@ int Submit(const SubmitOptions& given, const Environment& environment, Step* ste
     options = step->options();
     job = Load(options, environment);
   }
-  if (!job.result.ok()) {
-    PrintProblems(job.result.problems);
-    return kBadUsage;
-  }
+  if (!job.result.ok()) return Refuse(options, job.result.problems);
   if (!options.quiet) PrintProblems(job.result.notes, "note: ");
   if (options.logs) {
     const absl::Status resolved = ResolveLogs(job.result.job, *options.logs);
@@ -177,10 +184,7 @@ int Submit(const SubmitOptions& given, const Environment& environment, Step* ste
   }
   if (options.dry_run) {
     const auto problem = local ? CheckCheckpointFolder(job) : std::nullopt;
-    if (problem) {
-      PrintProblems({*problem});
-      return kBadUsage;
-    }
+    if (problem) return Refuse(options, {*problem});
     options.json ? WriteBytes(RenderDryRunJson(job)) : WriteOut(RenderDryRun(job));
     return 0;
   }
@@ -192,10 +196,7 @@ int Submit(const SubmitOptions& given, const Environment& environment, Step* ste
                         });
   }
   const CheckpointFolder checkpoints = ClaimCheckpointFolder(job);
-  if (checkpoints.problem) {
-    PrintProblems({*checkpoints.problem});
-    return kBadUsage;
-  }
+  if (checkpoints.problem) return Refuse(options, {*checkpoints.problem});
   if (!checkpoints.note.empty()) PrintError(checkpoints.note);
   if (const int code = PrepareImages(options, job); code != 0) return code;
   return RunLocalJob(options, environment, job, checkpoints.lock.get(), step);
@@ -209,7 +210,8 @@ int RunSubmit(const SubmitOptions& options, const Environment& environment) {
   if (!step.ok()) return FailWith(step.status(), kBadUsage);
   if (*step == nullptr) return Submit(options, environment, nullptr);
   Environment own = environment;
-  own.hadoop_values = (*step)->hadoop_values();
+  own.hadoop_values.insert(own.hadoop_values.end(), (*step)->hadoop().begin(),
+                           (*step)->hadoop().end());
   return (*step)->End(Submit((*step)->options(), own, step->get()));
 }
 

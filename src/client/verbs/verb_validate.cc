@@ -13,18 +13,6 @@
 namespace tony::client {
 namespace {
 
-nlohmann::ordered_json ToJson(const std::vector<jobfile::Problem>& problems) {
-  nlohmann::ordered_json json = nlohmann::ordered_json::array();
-  for (const jobfile::Problem& problem : problems) {
-    json.push_back({{"file", problem.file},
-                    {"line", problem.line},
-                    {"key", problem.key},
-                    {"message", problem.message},
-                    {"remedy", problem.remedy}});
-  }
-  return json;
-}
-
 /// Checks one job file, or with an empty name the job of the options alone, and prints what is
 /// wrong with it. `json`: takes it instead; null: text is wanted.
 absl::StatusOr<bool> Validate(const std::string& file, const CommandLine& line,
@@ -33,8 +21,8 @@ absl::StatusOr<bool> Validate(const std::string& file, const CommandLine& line,
   const jobfile::LoadedJob job = jobfile::LoadJob(sources);
   if (json != nullptr) {
     (*json)["valid"] = job.result.ok();
-    (*json)["problems"] = ToJson(job.result.problems);
-    (*json)["notes"] = ToJson(job.result.notes);
+    (*json)["problems"] = ProblemsToJson(job.result.problems);
+    (*json)["notes"] = ProblemsToJson(job.result.notes);
     if (job.result.ok()) AddOrder(job.result.job, *json);
     return job.result.ok();
   }

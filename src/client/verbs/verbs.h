@@ -69,6 +69,7 @@ Verb RunVerb();
 Verb RerunVerb();
 Verb DiffVerb();
 Verb CompletionVerb();
+Verb EventsVerb();
 
 /// The layers of configuration for a verb: site file, `job_file` (may be empty) and --conf.
 /// InvalidArgument – a --conf is not of the form KEY=VALUE.

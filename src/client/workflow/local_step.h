@@ -31,8 +31,8 @@ class LocalStep {
   /// All steps whose records can be read, the last used first. Codes as for Open().
   static absl::StatusOr<std::vector<LocalStep>> List(const std::string& local_dir);
 
-  /// Removes steps that were not used for `days`, unless somebody has them, or they hold checkpoints
-  /// of a job that has not succeeded. 0 or less: no step is too old.
+  /// Removes steps that were not used for `days`, unless somebody has them, or they hold
+  /// checkpoints of a job that has not succeeded. 0 or less: no step is too old.
   static void RemoveOld(const std::string& local_dir, int days, int64_t now_unix_millis);
 
   /// Takes the step for as long as the descriptor, or one inherited from it, is open.

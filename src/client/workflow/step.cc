@@ -3,13 +3,14 @@
 #include <poll.h>
 
 #include <cstdlib>
+#include <filesystem>
+#include <system_error>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "client/cli/durations.h"
 #include "client/cli/environment.h"
 #include "client/cli/messages.h"
-#include "client/workflow/azkaban.h"
 #include "client/workflow/local_step.h"
 #include "client/workflow/step_key.h"
 #include "common/safe_text.h"
@@ -38,7 +39,10 @@ std::vector<std::string> Describe(const SubmitOptions& options) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Step>> Step::Begin(const SubmitOptions& options) {
-  TONY_ASSIGN_OR_RETURN(Workflow workflow, FindWorkflow(EnvironmentVariable, Describe(options)));
+  std::error_code ignored;
+  const std::string folder = std::filesystem::current_path(ignored).string();
+  TONY_ASSIGN_OR_RETURN(Workflow workflow,
+                        FindWorkflow(EnvironmentVariable, Describe(options), folder));
   if (!options.step && workflow.system.empty()) return nullptr;
   std::unique_ptr<Step> step(new Step(options, std::move(workflow)));
   TONY_RETURN_IF_ERROR(step->ReadOptions());
@@ -55,9 +59,9 @@ absl::Status Step::ReadOptions() {
   if (options_.stop_wait) {
     TONY_ASSIGN_OR_RETURN(stop_wait_, ParseDuration("stop-wait", *options_.stop_wait, "4"));
   }
-  if (options_.job_file.empty()) options_.job_file = workflow_.job_file;
   options_.overrides.insert(options_.overrides.begin(), workflow_.overrides.begin(),
                             workflow_.overrides.end());
+  if (options_.job_file.empty()) options_.job_file = workflow_.job_file;
   summary_.step_key = key_;
   summary_.links = workflow_.links;
   summary_.state = kNotSubmitted;
@@ -141,13 +145,8 @@ void Step::WriteLines(bool over) const {
   WriteOut(text);
 }
 
-void Step::SaveSummary() const {
-  if (options_.summary.empty()) return;
-  const absl::Status written = WriteSummary(summary_, options_.summary);
-  if (!written.ok()) {
-    PrintError(absl::StrCat("the summary cannot be written (--summary), which changes nothing for ",
-                            "the job: ", std::string(written.message())));
-  }
+void Step::Tell(const std::string& text) const {
+  options_.json || options_.detach ? PrintError(text) : WriteOut(absl::StrCat(text, "\n"));
 }
 
 // Azkaban reads the file after a success only, and removes it after a failure, when the lines of
@@ -174,6 +173,15 @@ void Step::SaveOutputs() const {
         absl::StrCat("the outputs for the following steps cannot be written "
                      "(JOB_OUTPUT_PROP_FILE), which changes nothing for the job: ",
                      std::string(written.message())));
+  }
+}
+
+void Step::SaveSummary() const {
+  if (options_.summary.empty()) return;
+  const absl::Status written = WriteSummary(summary_, options_.summary);
+  if (!written.ok()) {
+    PrintError(absl::StrCat("the summary cannot be written (--summary), which changes nothing for ",
+                            "the job: ", std::string(written.message())));
   }
 }
 

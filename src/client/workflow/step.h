@@ -11,9 +11,9 @@
 #include "client/cli/environment.h"
 #include "client/cli/options.h"
 #include "client/follow/follow_job.h"
+#include "client/follow/parent_watch.h"
 #include "client/jobs/job_store.h"
 #include "client/workflow/held_signals.h"
-#include "client/workflow/parent_watch.h"
 #include "client/workflow/step_rules.h"
 #include "client/workflow/summary.h"
 #include "client/workflow/workflow.h"
@@ -28,6 +28,8 @@ class Step {
   /// Null: neither the options nor the environment make this process a step. InvalidArgument – an
   /// option of steps, or what the workflow system tells, is wrong.
   static absl::StatusOr<std::unique_ptr<Step>> Begin(const SubmitOptions& options);
+  /// What the workflow says of the client's Hadoop configuration.
+  const std::vector<hadoop::GivenValue>& hadoop() const { return workflow_.hadoop; }
 
   /// The options of the submission, with those that the workflow and step mode add.
   const SubmitOptions& options() const { return options_; }
@@ -37,8 +39,6 @@ class Step {
   /// The name of the workflow system; empty: none is recognized.
   const std::string& system() const { return workflow_.system; }
   StepSummary& summary() { return summary_; }
-  /// What the workflow says about the client's Hadoop configuration.
-  const std::vector<hadoop::GivenValue>& hadoop_values() const { return workflow_.hadoop; }
 
   /// Adds what the configuration of a step's job says unless its user does. `job` was built from
   /// options(), and is to be built again. The codes of LocalStep::Open().
@@ -54,6 +54,8 @@ class Step {
   /// Cancelled – the step was told to end, or its parent is gone.
   absl::Status CheckWanted() const;
 
+  /// A sentence for people: on standard output, unless that is for programs.
+  void Tell(const std::string& text) const;
   /// Tells the job and its links, and writes the summary.
   void TellJob();
   /// The job is over, or was left: takes over its verdict and links.

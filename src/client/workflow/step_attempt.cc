@@ -1,6 +1,7 @@
 #include "client/workflow/step_attempt.h"
 
 #include <chrono>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -8,6 +9,7 @@
 #include "client/cli/messages.h"
 #include "client/follow/attached_source.h"
 #include "client/follow/follow_job.h"
+#include "client/jobs/job_json.h"
 #include "client/show/job_table.h"
 #include "client/workflow/step_rules.h"
 #include "common/clock.h"
@@ -53,8 +55,8 @@ absl::StatusOr<std::optional<int>> StepAttempt::Begin(const StepHome::State& sta
   if (action == StepAction::kReport) return Report(state);
   if (action == StepAction::kSubmitAnew) TONY_RETURN_IF_ERROR(home_.RemoveCheckpoints());
   if (last == LastJob::kFailed) {
-    WriteOut(absl::StrCat("The step's last job '", state.last->id, "' is ",
-                          state.last->job.StateName(), "; the new one finds its checkpoints\n"));
+    step_.Tell(absl::StrCat("The step's last job '", state.last->id, "' is ",
+                            state.last->job.StateName(), "; the new one finds its checkpoints"));
   }
   TONY_RETURN_IF_ERROR(step_.CheckWanted());
   return home_.Launch(state, *this);
@@ -104,10 +106,13 @@ void StepAttempt::Stop(const StoredJob& last) {
 absl::StatusOr<std::optional<int>> StepAttempt::Report(const StepHome::State& state) {
   TakeJob(state.last->id, /*adopted=*/true, state.attempts);
   step_.TakeEnd(*state.last);
-  WriteOut(
-      absl::StrCat("An earlier attempt of the step has submitted this job, which has ended "
-                   "meanwhile\n",
-                   RenderVerdict(state.last->job.view, Screen{})));
+  step_.Tell("An earlier attempt of the step has submitted this job, which has ended meanwhile");
+  if (step_.options().json) {
+    WriteJobId(step_.options(), state.last->id, home_.local_dir());
+    WriteBytes(DumpJsonLine(EndToJson(state.last->id, *state.last->job.view.verdict)));
+  } else {
+    WriteOut(RenderVerdict(state.last->job.view, Screen{}));
+  }
   TONY_RETURN_IF_ERROR(home_.MarkReported(state.last->id));
   return core::ExitCode(*state.last->job.view.verdict);
 }
@@ -115,7 +120,7 @@ absl::StatusOr<std::optional<int>> StepAttempt::Report(const StepHome::State& st
 std::optional<int> StepAttempt::Adopt(const StepHome::State& state) {
   const StoredJob& last = *state.last;
   TakeJob(last.id, /*adopted=*/true, state.attempts + 1);
-  WriteOut("An earlier attempt of the step has submitted this job, which runs: it is adopted\n");
+  step_.Tell("An earlier attempt of the step has submitted this job, which runs: it is adopted");
   const absl::StatusOr<core::Verdict> verdict = Follow(last);
   if (step_.options().detach) return 0;
   const bool lost = !verdict.ok() && !absl::IsCancelled(verdict.status());
@@ -165,7 +170,7 @@ absl::StatusOr<core::Verdict> StepAttempt::Follow(const StoredJob& job) {
   step_.summary().state = job.job.StateName();
   step_.TellJob();
   if (step_.options().detach) {
-    WriteJobId(step_.options(), job.id);
+    WriteJobId(step_.options(), job.id, home_.local_dir());
     return absl::CancelledError("the job goes on");
   }
   const FollowedJob followed{.id = job.id,
@@ -174,6 +179,7 @@ absl::StatusOr<core::Verdict> StepAttempt::Follow(const StoredJob& job) {
                                    return std::make_unique<AttachedSource>(loop, home_.jobs(), job);
                                  },
                              .open_catalog = [this] { return home_.OpenCatalog(); },
+                             .local_dir = home_.local_dir(),
                              .step = step_.Following()};
   return FollowJob(step_.options(), environment_, job_.configuration, followed);
 }

@@ -43,6 +43,8 @@ class StepHome {
   /// PermissionDenied, Unavailable – see above.
   virtual absl::Status RemoveCheckpoints() = 0;
   virtual JobCatalog& jobs() = 0;
+  /// tony.local.dir of its jobs; empty: they are on a cluster.
+  virtual std::string local_dir() const { return ""; }
   /// Another catalog, for another thread. Unavailable – there is none.
   virtual absl::StatusOr<std::unique_ptr<JobCatalog>> OpenCatalog() = 0;
   /// Tidies up after a job that was followed, and returns the exit status.

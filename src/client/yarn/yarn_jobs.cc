@@ -137,6 +137,10 @@ StoredJob YarnJobs::Read(const backend::ApplicationReport& report) {
   return job;
 }
 
+absl::Status YarnJobs::ReadEvents(const StoredJob& job, const history::UseEvent& use) {
+  return history::ForEachArchivedEvent(*files_, backend::JobFolderName(job.id), use);
+}
+
 // Two clusters with one file system see the job folders of both.
 void YarnJobs::AddCluster(StoredJob& job) {
   const absl::StatusOr<std::string> name =

@@ -194,7 +194,7 @@ class YarnSubmission {
       step_->TellJob();
     }
     if (options_.detach) {
-      WriteJobId(options_, job_id_);
+      WriteJobId(options_, job_id_, /*local_dir=*/"");
       TidyBriefly();
       return 0;
     }

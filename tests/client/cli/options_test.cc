@@ -122,6 +122,39 @@ TEST(SubmitOptions, ReadsFlags) {
   EXPECT_TRUE(Parse({"-h", "stray"}).help);
 }
 
+TEST(SubmitOptions, ReadsKeysOfAFileBeforeEachConf) {
+  const std::string file = ::testing::TempDir() + "/keys.json";
+  std::ofstream(file) << R"({"a.text": "x, y", "b.list": ["A=1,2", 3, true], "c.number": 2.5})";
+  const SubmitOptions options = Parse({"job.xml", "--conf=a.text=z", "--keys", file});
+  EXPECT_THAT(Pairs(options), ElementsAre("a.text=x, y", "b.list=A=1\\,2", "b.list=3",
+                                          "b.list=true", "c.number=2.5", "a.text=z"));
+  EXPECT_EQ(options.overrides[0].option, "--keys");
+}
+
+TEST(SubmitOptions, RefusesKeysThatAreNoObject) {
+  const std::string file = ::testing::TempDir() + "/keys.json";
+  const std::vector<std::string> arguments = {"job.xml", "--keys=" + file};
+  for (const char* text : {"", "[1]", "{\"a\": 1", "\"a\""}) {
+    std::ofstream(file) << text;
+    EXPECT_THAT(ErrorOf(arguments), HasSubstr(file + " is no JSON object; write one")) << text;
+  }
+  for (const char* text : {R"({"a": null})", R"({"a": {}})", R"({"a": [["b"]]})"}) {
+    std::ofstream(file) << text;
+    EXPECT_THAT(ErrorOf(arguments), HasSubstr("--keys: the value of a is ")) << text;
+  }
+  EXPECT_THAT(ErrorOf({"job.xml", "--keys=/no/keys"}), HasSubstr("--keys: /no/keys"));
+}
+
+TEST(SubmitOptions, ReadsTheProcessThatTheJobEndsWith) {
+  EXPECT_EQ(Parse({"job.xml", "--stop-with=17"}).stop_with, 17);
+  EXPECT_EQ(Parse({"job.xml"}).stop_with, 0);
+  for (const char* wrong : {"", "0", "-1", "init", "99999999999"}) {
+    EXPECT_THAT(ErrorOf({"job.xml", absl::StrCat("--stop-with=", wrong)}),
+                HasSubstr("is no process id; write"));
+  }
+  EXPECT_THAT(ErrorOf({"job.xml", "--stop-with=17", "--detach"}), HasSubstr("no effect"));
+}
+
 TEST(SubmitOptions, DebugIsTheLevelOfTheLogsAndNoJobByItself) {
   EXPECT_THAT(Pairs(Parse({"job.xml", "--debug", "--conf=tony.application.log-level=error"})),
               ElementsAre("tony.application.log-level=error", "tony.application.log-level=debug"));

@@ -23,6 +23,9 @@ class Unreachable : public JobCatalog {
     if (looks.size() > 1) looks.pop_front();
     return next;
   }
+  absl::Status ReadEvents(const StoredJob& /*job*/, const history::UseEvent& /*use*/) override {
+    return absl::UnimplementedError("");
+  }
   absl::StatusOr<Logs> FindLogs(const StoredJob& job, const LogRequest& /*request*/) override {
     return Logs{job.folder, false, "", nullptr};
   }

@@ -251,6 +251,16 @@ TEST(Progress, JsonPrintsEachEventOnce) {
   EXPECT_EQ(count, events.size());
 }
 
+TEST(Progress, NoneOnlyTellsOfTheFirstEvent) {
+  Rig rig(ProgressStyle::kNone);
+  rig.Feed(FailedJob().events());
+  EXPECT_EQ(rig.output, "");
+  int calls = 0;
+  const auto printer = MakeFirstEventPrinter([&calls] { ++calls; });
+  for (const core::JobEvent& event : FailedJob().events()) printer->OnEvent(event);
+  EXPECT_EQ(calls, 1);
+}
+
 TEST(Progress, OnlyJsonShowsMeasurementsWhichAreNoEvents) {
   const std::vector<core::JobEvent> events = RunningJob().events();
   const core::JobEvent measured{0, 7, core::TaskMeasured{{"worker", 0}, {}, 1}};

@@ -4,9 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "os/files/files.h"
+#include "rpc/convert/event_json.h"
 #include "tests/client/job_folders.h"
 #include "tests/client/verbs/verb_fixture.h"
 #include "tests/logs/timed_log.h"
@@ -33,6 +35,35 @@ TEST_F(VerbTest, LogsKnowTheirTimes) {
   EXPECT_EQ(Json::parse(out_)["time_millis"], now);
   EXPECT_EQ(Run({"logs", "--since", "5"}), kVerbBadUsage);
   EXPECT_THAT(err_, HasSubstr("--since=5m"));
+}
+
+TEST_F(VerbTest, EventsAreTheJobsRecord) {
+  const std::vector<core::JobEvent> events = FailedJob().events();
+  WriteJob(local_.path(), "job-a", events);
+  std::string lines;
+  for (const core::JobEvent& event : events) lines += rpc::EventToJsonLine(event) + "\n";
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"events"}, {"events", "job-a", "-f"}, {"events", "--json"}}) {
+    EXPECT_EQ(Run(arguments), kVerbDone) << err_;
+    EXPECT_EQ(out_, lines);
+  }
+  EXPECT_EQ(Run({"events", "job-b"}), kVerbNotPossible);
+}
+
+TEST_F(VerbTest, EventsOfARunningJobAreFollowedToItsEnd) {
+  SampleEvents job = RunningJob();
+  const storage::JobFolder folder = WriteJob(local_.path(), "job-a", job.events());
+  const HeldLock lock(folder);
+  const size_t begun = job.events().size();
+  job.End(core::Outcome::kSucceeded, core::Reason::kTasksSucceeded, "All tasks succeeded");
+  // The end is recorded while the verb already follows: by its own output.
+  const Writer bytes = context_.bytes;
+  context_.bytes = [&, lines = size_t{0}](const std::string& line) mutable {
+    bytes(line);
+    if (++lines == begun) AppendEvents(folder, {job.events().back()});
+  };
+  EXPECT_EQ(Run({"events", "--follow"}), kVerbDone) << err_;
+  EXPECT_EQ(std::count(out_.begin(), out_.end(), '\n'), job.events().size());
 }
 
 TEST_F(VerbTest, TheFirstErrorOfATaskIsPrintedWithItsPlace) {

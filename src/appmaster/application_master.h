@@ -118,6 +118,7 @@ class ApplicationMaster {
   std::unique_ptr<ListenerCheck> listener_check_;
   /// Set while the ApplicationMaster waits for the owning client to connect.
   std::unique_ptr<EventLoop::Handle> client_watch_;
+  int owners_ = 0;                            ///< streams of clients that own the job
   std::unique_ptr<EventLoop::Handle> lease_;  ///< set while the owner is away
   /// A connection to this process itself; null: not made yet.
   std::shared_ptr<rpc::TunnelDialer> own_dialer_;

@@ -51,7 +51,7 @@ FOLDER_ORDER = {
     "appmaster": ["page", "record", "."],
     "backend": ["image", "local", "yarn"],
     "client": [
-        *("cli", "show", "jobs", "catalog", "follow", "remote_logs", "staging", "yarn", "submit"),
+        *("cli", "show", "jobs", "catalog", "follow", "remote_logs", "staging", "workflow", "yarn", "submit"),
         "completion",
         *("verbs", "manual", "."),
     ],
@@ -64,7 +64,7 @@ FOLDER_ORDER = {
     ],
     "executor": ["master", "output", "task", "horovod", "setup", "."],
     "hadoop": ["base", "config", "auth", "rpc", "hdfs", "logs"],
-    "jobfile": ["values", "xml", "keys", "configuration", "job", "docs", "."],
+    "jobfile": ["values", "xml", "properties", "keys", "configuration", "job", "docs", "."],
     "os": ["files", "processes", "containment", "network", "archives", "machine"],
     "rpc": ["grpc", "convert", "security", "tunnel", "services"],
 }

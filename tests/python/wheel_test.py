@@ -33,7 +33,7 @@ MEET = "import tony.collective as hvd; hvd.init(); print(hvd.allgather_object(hv
 RUN = """
 import ranks, tony, tony._programs
 assert tony._programs.find_programs().startswith(tony.__path__[0]), tony._programs.find_programs()
-print(tony.run(ranks.meet, 2, memory="256m", framework="pytorch", conf={"tony.local.dir": "local"}))
+print(tony.run(ranks.meet, 2, memory="256m", framework="horovod", conf={"tony.local.dir": "local"}))
 """
 RANKS = """
 def meet():

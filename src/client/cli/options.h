@@ -30,6 +30,13 @@ struct SubmitOptions {
   /// The task (worker:0), or the type (worker), whose output is printed while the job runs, instead
   /// of the table; "": all tasks; nothing: no output.
   std::optional<std::string> logs;
+
+  bool step = false;                     ///< this process is a step of a workflow
+  std::string step_key;                  ///< empty: the workflow system names the step
+  std::string on_existing = "adopt";     ///< adopt, stop or fail
+  std::string summary;                   ///< file for the summary; empty: none
+  std::optional<std::string> stop_wait;  ///< how long to stay after a stop; nothing: to the end
+  std::vector<std::string> arguments;    ///< all, as they were given
 };
 
 /// Reads the arguments (without the program's name). With --help or --version nothing else is

@@ -60,6 +60,7 @@ Verb KillVerb();
 Verb OpenVerb();
 Verb ValidateVerb();
 Verb TopVerb();
+Verb StepsVerb();
 Verb DoctorVerb();
 Verb WaitVerb();
 Verb AttachVerb();

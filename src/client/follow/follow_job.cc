@@ -141,7 +141,8 @@ absl::StatusOr<core::Verdict> FollowJob(const SubmitOptions& options,
     return now;
   };
   const std::unique_ptr<ProgressPrinter> printer =
-      MakeProgressPrinter(style, WriteBytes, screen, clock, WriteNotice);
+      options.make_printer ? options.make_printer(loop)
+                           : MakeProgressPrinter(style, WriteBytes, screen, clock, WriteNotice);
   ShownOutput output;
   if (options.logs) TONY_RETURN_IF_ERROR(output.Start(*options.logs, job, screen()));
   const std::unique_ptr<MasterSource> source = job.make_source(loop, clock);

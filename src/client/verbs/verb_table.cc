@@ -9,10 +9,10 @@
 namespace tony::client {
 
 const std::vector<Verb>& AllVerbs() {
-  static const std::vector<Verb> verbs = {RunVerb(),  ListVerb(),   StatusVerb(),    LogsVerb(),
-                                          OpenVerb(), KillVerb(),   WaitVerb(),      AttachVerb(),
-                                          RmVerb(),   RerunVerb(),  DiffVerb(),      ValidateVerb(),
-                                          TopVerb(),  DoctorVerb(), CompletionVerb()};
+  static const std::vector<Verb> verbs = {
+      RunVerb(),  ListVerb(),   StatusVerb(), LogsVerb(),  OpenVerb(),     KillVerb(),
+      WaitVerb(), AttachVerb(), RmVerb(),     RerunVerb(), DiffVerb(),     ValidateVerb(),
+      TopVerb(),  DoctorVerb(), ExecVerb(),   ProxyVerb(), NotebookVerb(), CompletionVerb()};
   return verbs;
 }
 

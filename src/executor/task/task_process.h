@@ -56,6 +56,8 @@ class TaskProcess {
     std::function<void(std::string)> on_keeper_lost;
     /// Output could not be kept; the argument is a sentence for people. May be empty.
     std::function<void(const std::string&)> on_log_loss = {};
+    /// An event of a command beside the program: one of KeeperExec…. May be empty.
+    std::function<void(const os::KeeperEvent&)> on_exec = {};
   };
 
   /// `keeper` must outlive this.
@@ -80,6 +82,12 @@ class TaskProcess {
   void On(const os::KeeperExited& exited);
   void On(const os::KeeperTreeGone& gone);
   void On(const os::KeeperLost& lost);
+  void On(const os::KeeperExecStarted& event) { OnExec(event); }
+  void On(const os::KeeperExecFailed& event) { OnExec(event); }
+  void On(const os::KeeperExecExited& event) { OnExec(event); }
+  void OnExec(const os::KeeperEvent& event) {
+    if (callbacks_.on_exec) callbacks_.on_exec(event);
+  }
   void WatchMemory();
   /// The parameters in the whole output. Reports those that are too long to be passed on.
   std::string FoundParameters();

@@ -17,7 +17,7 @@ endif()
 
 # Links among the documents hold, as everything is where it is in the repository.
 install(FILES README.md CHANGELOG.md LICENSE DESTINATION share/doc/tony)
-install(DIRECTORY docs examples DESTINATION share/doc/tony USE_SOURCE_PERMISSIONS
+install(DIRECTORY docs examples integrations DESTINATION share/doc/tony USE_SOURCE_PERMISSIONS
         PATTERN __pycache__ EXCLUDE)
 
 # Builds all that is installed, and nothing else.

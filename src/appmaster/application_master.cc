@@ -49,6 +49,8 @@ constexpr std::chrono::seconds kPastPause{5};
 
 /// Limit on the notes of clients, so that no client can make the history long.
 constexpr int kMostClientsNotes = 20;
+/// Limit on the notes about commands in tasks.
+constexpr int kMostExecNotes = 100;
 
 /// How long the readers of this process's own log may take to receive the end of it.
 constexpr std::chrono::seconds kReportPatience{1};
@@ -259,8 +261,10 @@ void ApplicationMaster::MakeServices() {
       platform_->job_id(), *relay_, [this](core::JobInput input) {
         loop_.Post([this, input = std::move(input)] { runner_->Take(input); });
       });
-  tunnels_ = std::make_unique<Tunnels>(loop_, *machine_, *executor_service_, *relay_,
-                                       [this](const auto& wish) { return SendOwnLogs(wish); });
+  tunnels_ = std::make_unique<Tunnels>(
+      loop_, *machine_, *executor_service_, *relay_,
+      [this](const auto& wish) { return SendOwnLogs(wish); },
+      [this](const std::string& note) { RecordExec(note); });
   own_logs_ = std::make_unique<rpc::LogSenders>(loop_, platform_->own_log_folder());
   rpc::JobService::Callbacks callbacks;
   callbacks.on_stop = [this](const std::string& reason) {
@@ -272,7 +276,10 @@ void ApplicationMaster::MakeServices() {
   callbacks.on_owner_attached = [this] { loop_.Post([this] { OnOwnerAttached(); }); };
   callbacks.on_owner_gone = [this] {
     LogInfo("the stream of the client that owns the job broke", {{"job", platform_->job_id()}});
-    loop_.Post([this] { AwaitOwner(); });
+    // The next attempt of a step may follow the job already.
+    loop_.Post([this] {
+      if (--owners_ == 0) AwaitOwner();
+    });
   };
   callbacks.on_page = [this](rpc::JobService::AnswerPage answer) {
     loop_.Post([this, answer = std::move(answer)] { answer(page_entry_->Invite()); });
@@ -324,8 +331,7 @@ absl::Status ApplicationMaster::Start() {
   grpc_watch_ = grpc_threads_->Watch(
       loop_, [this](const absl::Status& why) { OnDeaf(std::string(why.message())); });
   TONY_RETURN_IF_ERROR(ReadPast());
-  const bool leased = platform_->ClientLease(machine_->job().timeouts) > Duration::zero();
-  if (leased && !platform_->detached()) AwaitOwner();
+  if (platform_->ClientLease(machine_->job().timeouts) > Duration::zero()) AwaitOwner();
   if (client_.valid()) {
     // The result is ignored: after a restart there may be no client that waits for this line.
     (void)os::WriteAll(client_.get(), "ready\n", 6, "the client's socket");
@@ -340,7 +346,10 @@ absl::Status ApplicationMaster::Start() {
     LogInfo("the job has ended before: concluding it", {{"job", platform_->job_id()}});
     loop_.Post([this] { OnFinished(); });
   } else {
+    const absl::Status claimed = platform_->ClaimStep();
+    if (!claimed.ok() && !absl::IsAborted(claimed)) return claimed;
     runner_->Apply(core::input::Start{journal_->incarnation(), platform_->own_log_url()});
+    if (!claimed.ok()) Stop(core::Reason::kKilledByUser, std::string(claimed.message()));
     if (!predecessor_.empty()) {
       history_->Record(core::JobNote{absl::StrCat("the last ApplicationMaster ", predecessor_)});
     }
@@ -373,6 +382,15 @@ void ApplicationMaster::RecordClientsNote(const std::string& sentence) {
   history_->Record(core::JobNote{sentence});
 }
 
+void ApplicationMaster::RecordExec(const std::string& sentence) {
+  LogInfo(sentence, {{"job", platform_->job_id()}});
+  if (history_->ended() || exec_notes_ >= kMostExecNotes) return;
+  const bool last = ++exec_notes_ == kMostExecNotes;
+  history_->Record(core::JobNote{
+      last ? absl::StrCat(sentence, "; further ones are in the ApplicationMaster's log only")
+           : sentence});
+}
+
 void ApplicationMaster::AwaitOwner() {
   const Duration lease = platform_->ClientLease(machine_->job().timeouts);
   LogInfo("the client that owns the job is awaited",
@@ -388,6 +406,7 @@ void ApplicationMaster::AwaitOwner() {
 }
 
 void ApplicationMaster::OnOwnerAttached() {
+  ++owners_;
   lease_.reset();
   LogInfo("the client that owns the job is attached", {{"job", platform_->job_id()}});
   // From now on the end of the owner's stream tells that it is gone, so the socket is not needed.

@@ -87,7 +87,7 @@ absl::StatusOr<std::unique_ptr<core::ClusterBackend>> LocalPlatform::MakeBackend
   if (std::string note = backend::UnseenJobsNote(local, options.ledger); !note.empty()) {
     notes_.push_back(std::move(note));
   }
-  if (options_.checkpoint_fd >= 0) options.inherited_fds.push_back(options_.checkpoint_fd);
+  options.inherited_fds = options_.lock_fds;
   options.executor_path = options_.executor_path;
   options.start_executor = [this](const os::SubprocessRequest& request) {
     return executor_starter_->Start(request);

@@ -27,7 +27,9 @@ class LocalPlatform : public Platform {
   TaskFolders folders() const override;
   bool detached() const override { return options_.detached; }
   bool signal_means_another() const override { return false; }
-  Duration ClientLease(const core::Timeouts& /*timeouts*/) const override { return {}; }
+  Duration ClientLease(const core::Timeouts& timeouts) const override {
+    return options_.leased ? timeouts.client_lease : Duration::zero();
+  }
   std::string host() const override;
   rpc::Peers peers() const override { return rpc::Peers::kOwnUser; }
 

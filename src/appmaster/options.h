@@ -13,6 +13,7 @@ namespace tony::appmaster {
 struct Options {
   std::string job_folder;  ///< absolute; its last part is the job's id
   bool detached = false;   ///< the job outlives the client
+  bool leased = false;     ///< though detached, it ends when no owner follows it for long
   int restarts = 0;        ///< restart budget for a detached job's ApplicationMaster
   /// How the ApplicationMaster before this one ended ("was killed by signal 9 (SIGKILL)"); empty:
   /// none did, or nobody knows.
@@ -21,9 +22,9 @@ struct Options {
   /// the address is published; the socket's end means that the client is gone. -1: no client waits.
   int client_fd = -1;
 
-  /// A descriptor that holds the lock of the job's checkpoint folder as long as it is open; -1:
-  /// none.
-  int checkpoint_fd = -1;
+  /// Descriptors that hold locks as long as they are open: of the job's checkpoint folder, and of
+  /// the step of a workflow that the job is.
+  std::vector<int> lock_fds;
 
   /// The facts that a NodeManager tells the processes of its containers.
   struct Yarn {

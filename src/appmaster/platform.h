@@ -54,6 +54,10 @@ class Platform {
   /// Extra arguments for each executor: how to find the next ApplicationMaster.
   virtual std::vector<std::string> executor_arguments() const = 0;
 
+  /// Whether the job may begin, if it is a step of a workflow. Aborted – another attempt of the
+  /// step has given it up; the codes of storage::JobFiles.
+  virtual absl::Status ClaimStep() { return absl::OkStatus(); }
+
   /// Makes this process the only one that runs the job. AlreadyExists – another process runs it.
   /// Cancelled – the job is over, and this call has removed what an earlier ApplicationMaster left.
   /// Otherwise errno codes.

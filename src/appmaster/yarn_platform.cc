@@ -96,6 +96,16 @@ absl::Status YarnPlatform::Claim() {
   return os::WriteFileAtomically(folder_.staged(), staged);
 }
 
+absl::Status YarnPlatform::ClaimStep() {
+  if (!job_.step()) return absl::OkStatus();
+  TONY_ASSIGN_OR_RETURN(const std::unique_ptr<storage::JobFiles> files, OpenFiles());
+  const absl::Status created = files->Create(backend::kStepClaim, backend::kStepRuns);
+  if (!absl::IsAlreadyExists(created)) return created;
+  TONY_ASSIGN_OR_RETURN(const std::string claim, files->Read(backend::kStepClaim));
+  if (claim == backend::kStepRuns) return absl::OkStatus();
+  return absl::AbortedError("Another attempt of the step has taken this job's place");
+}
+
 TaskFolders YarnPlatform::folders() const {
   return {"", absl::StrCat(backend::UrlOfFolder(job_), "/", backend::kCheckpointFolder), ""};
 }

@@ -37,12 +37,13 @@ class YarnPlatform : public Platform {
   /// application was killed instead, YARN itself reports that.
   bool signal_means_another() const override { return true; }
   Duration ClientLease(const core::Timeouts& timeouts) const override {
-    return timeouts.client_lease;
+    return detached() ? Duration::zero() : timeouts.client_lease;
   }
   std::string host() const override { return yarn_.node_host; }
   /// Executors are on other nodes, and the client may be another user of this node.
   rpc::Peers peers() const override { return rpc::Peers::kAnyHost; }
 
+  absl::Status ClaimStep() override;
   absl::Status Claim() override;
   absl::StatusOr<std::unique_ptr<storage::JobFiles>> OpenFiles() override;
   bool files_take_time() const override { return true; }

@@ -29,6 +29,16 @@ OptionStore StoreText(std::string& target);
 /// Appends the items between `separator`; empty ones are left out.
 OptionStore StoreList(std::vector<std::string>& target, char separator);
 
+/// Appends what `parse` makes of the text, for a repeatable row; see StoreParsed().
+template <typename Value, typename Parse>
+OptionStore StoreItem(std::vector<Value>& target, Parse parse) {
+  return [&target, parse = std::move(parse)](const std::string& text) -> absl::Status {
+    TONY_ASSIGN_OR_RETURN(Value value, parse(text));
+    target.push_back(std::move(value));
+    return absl::OkStatus();
+  };
+}
+
 /// Keeps what `parse` makes of the text: a function of std::string that returns
 /// absl::StatusOr<Value>, whose message goes behind "--name=value: ".
 template <typename Value, typename Parse>

@@ -19,6 +19,7 @@ constexpr std::array kTargets = {
     FuzzTarget{"history", FuzzHistory, 500},
     FuzzTarget{"http_request", FuzzHttpRequest},
     FuzzTarget{"java_objects", FuzzJavaObjects},
+    FuzzTarget{"java_properties", FuzzJavaProperties},
     FuzzTarget{"job_file", FuzzJobFile, 500},
     FuzzTarget{"job_values", FuzzJobValues},
     FuzzTarget{"journal", FuzzJournal},

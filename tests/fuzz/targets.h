@@ -15,6 +15,7 @@ void FuzzHadoopFrames(std::string_view input);
 void FuzzHistory(std::string_view input);
 void FuzzHttpRequest(std::string_view input);
 void FuzzJavaObjects(std::string_view input);
+void FuzzJavaProperties(std::string_view input);
 void FuzzJobFile(std::string_view input);
 void FuzzJobValues(std::string_view input);
 void FuzzJournal(std::string_view input);

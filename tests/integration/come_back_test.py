@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Leaving a job and coming back to it: `tony wait | attach`, and a terminal that is closed."""
 
+import json
 import os
 import pty
 import signal
@@ -127,6 +128,16 @@ class AttachTest(ComeBackTest):
             )
         gate.write()
         self.tony("wait", job_id)
+
+    def test_an_owner_takes_the_job_over(self):
+        for number, reason in ((signal.SIGTERM, "KILLED_BY_USER"), (signal.SIGKILL, "CLIENT_GONE")):
+            job_id, _ = self.detach_gated(f"gate-{number}")
+            attached = self.start("attach", "--owner", job_id)
+            attached.stdout.readline()
+            attached.send_signal(number)
+            ended = self.site.run("tony", "wait", "--json", job_id)
+            self.assertEqual(json.loads(ended.stdout)["verdict"]["reason"], reason)
+            self.finish(attached, 4 if number == signal.SIGTERM else -number)
 
 
 class HangupTest(ComeBackTest):

@@ -51,8 +51,8 @@ FOLDER_ORDER = {
     "appmaster": ["page", "record", "."],
     "backend": ["image", "local", "yarn"],
     "client": [
-        *("cli", "show", "jobs", "catalog", "follow", "remote_logs", "staging", "yarn", "submit"),
-        "completion",
+        *("cli", "show", "jobs", "catalog", "follow", "remote_logs", "staging", "workflow", "yarn", "submit"),
+        *("completion", "exec"),
         *("verbs", "manual", "."),
     ],
     "collective": [
@@ -62,9 +62,9 @@ FOLDER_ORDER = {
     "core": [
         *("model", "tasks", "ports", "schedule", "rendezvous", "runtime", "record", "judge", "job"),
     ],
-    "executor": ["master", "output", "task", "horovod", "setup", "."],
+    "executor": ["master", "output", "task", "exec", "horovod", "setup", "."],
     "hadoop": ["base", "config", "auth", "rpc", "hdfs", "logs"],
-    "jobfile": ["values", "xml", "keys", "configuration", "job", "docs", "."],
+    "jobfile": ["values", "xml", "properties", "keys", "configuration", "job", "docs", "."],
     "os": ["files", "processes", "containment", "network", "archives", "machine"],
     "rpc": ["grpc", "convert", "security", "tunnel", "services"],
 }

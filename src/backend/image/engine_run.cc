@@ -51,7 +51,9 @@ std::vector<std::string> GpuArguments(const Engine& engine, const std::vector<in
 std::vector<std::string> PodmanArguments(const EngineRun& run) {
   std::vector<std::string> arguments = {"--cgroupns=private"};
   if (run.user != 0) arguments.push_back("--userns=keep-id");
-  if (run.keeps_descriptor) arguments.push_back("--preserve-fds=1");
+  if (run.descriptors > 0) {
+    arguments.push_back(absl::StrCat("--preserve-fds=", run.descriptors));
+  }
   if (!run.monitor_file.empty()) {
     arguments.push_back(absl::StrCat("--conmon-pidfile=", run.monitor_file));
     arguments.push_back(absl::StrCat("--pidfile=", run.executor_file));

@@ -25,7 +25,7 @@ struct EngineRun {
   uid_t user = 0;
   gid_t group = 0;
   std::vector<gid_t> more_groups;  ///< of the user
-  bool keeps_descriptor = false;   ///< descriptor 3 is for the executor, too
+  size_t descriptors = 0;          ///< number of them from 3 on that are for the executor, too
   std::string monitor_file;   ///< where podman writes the process id of the container's monitor
   std::string executor_file;  ///< and that of the executor, as this machine sees it
   std::vector<std::string> arguments;  ///< of tony-executor, without its name

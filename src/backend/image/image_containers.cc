@@ -91,7 +91,7 @@ EngineRun ImageContainers::RunOf(const core::Container& container,
   run.user = ::getuid();
   run.group = ::getgid();
   run.more_groups = OwnGroups();
-  run.keeps_descriptor = !executor.inherited_fds.empty();
+  run.descriptors = executor.inherited_fds.size();
   run.arguments = {executor.arguments.begin() + 1, executor.arguments.end()};
   return run;
 }

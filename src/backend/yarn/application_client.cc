@@ -106,6 +106,7 @@ yarn::ApplicationSubmissionContextProto ContextOf(const ApplicationRequest& requ
   context.add_applicationtags(kApplicationTag);
   for (const std::string& tag : request.tags) context.add_applicationtags(tag);
   context.set_maxappattempts(request.max_attempts);
+  context.set_cancel_tokens_when_complete(!request.keeps_tokens);
   // The containers outlive a lost ApplicationMaster: the next attempt takes them over.
   context.set_keep_containers_across_application_attempts(true);
   context.set_attempt_failures_validity_interval(std::chrono::milliseconds(kFailuresCount).count());

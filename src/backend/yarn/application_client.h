@@ -63,7 +63,9 @@ struct ApplicationRequest {
   core::Resources resources;  ///< of the ApplicationMaster
   std::string gpu_resource;   ///< the resource type that stands for a GPU
   int max_attempts = 1;       ///< number of ApplicationMasters, one after the other
-  LaunchTemplate launch;      ///< how each of them is started
+  /// The tokens are not the application's own: others use them after its end.
+  bool keeps_tokens = false;
+  LaunchTemplate launch;  ///< how each of them is started
 };
 
 /// Each call blocks for at most `timeout`. Every call can fail with these codes: DeadlineExceeded –

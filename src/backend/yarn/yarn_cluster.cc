@@ -13,6 +13,7 @@
 #include "backend/yarn/uri.h"
 #include "common/status_macros.h"
 #include "hadoop/rpc/protocols.h"
+#include "hadoop/rpc/service_token.h"
 #include "os/files/folder_trust.h"
 #include "storage/hdfs_job_files.h"
 #include "storage/local_job_files.h"
@@ -30,8 +31,9 @@ constexpr char kRuntimes[] = "yarn.nodemanager.runtime.linux.allowed-runtimes";
 
 absl::StatusOr<YarnCluster> YarnCluster::Find(const YarnClusterOptions& options,
                                               hadoop::Environment environment) {
-  TONY_ASSIGN_OR_RETURN(const hadoop::Configuration configuration,
-                        hadoop::Configuration::Load(options.conf_dir, std::move(environment)));
+  TONY_ASSIGN_OR_RETURN(
+      const hadoop::Configuration configuration,
+      hadoop::Configuration::Load(options.conf_dir, std::move(environment), options.given));
   YarnCluster cluster(options);
   TONY_RETURN_IF_ERROR(cluster.FindServers(configuration));
   TONY_RETURN_IF_ERROR(cluster.FindDocker(configuration));
@@ -79,9 +81,29 @@ absl::Status YarnCluster::FindServers(const hadoop::Configuration& configuration
       hadoop::ResourceManagers(configuration, hadoop::ResourceManagerService::kClient));
   TONY_ASSIGN_OR_RETURN(application_client_.identity,
                         hadoop::ResourceManagerIdentity(configuration, user_));
+  TONY_RETURN_IF_ERROR(ReadTokens());
   renewer_ = absl::StrReplaceAll(application_client_.identity.server_principal,
                                  {{"_HOST", application_client_.servers.front().host}});
   return absl::OkStatus();
+}
+
+absl::Status YarnCluster::ReadTokens() {
+  if (!kerberos_ || options_.token_file.empty()) return absl::OkStatus();
+  absl::StatusOr<hadoop::TokenStore> tokens = hadoop::ReadTokenFile(options_.token_file);
+  if (!tokens.ok()) return Annotate(tokens.status(), "HADOOP_TOKEN_FILE_LOCATION");
+  tokens_ = *std::move(tokens);
+  const hadoop::Token* const token = hadoop::FindServiceToken(
+      tokens_, hadoop::kResourceManagerDelegationToken, application_client_.servers, "");
+  if (token != nullptr) application_client_.identity.token = *token;
+  return absl::OkStatus();
+}
+
+std::optional<hadoop::Token> YarnCluster::HdfsToken(const hadoop::NameService& hdfs) const {
+  const std::string name =
+      hdfs.highly_available ? absl::StrCat("ha-hdfs:", hdfs.authority) : std::string();
+  const hadoop::Token* const token =
+      hadoop::FindServiceToken(tokens_, hadoop::kHdfsDelegationToken, hdfs.rpc, name);
+  return token == nullptr ? std::nullopt : std::optional<hadoop::Token>(*token);
 }
 
 absl::Status YarnCluster::FindPageProxy(const hadoop::Configuration& configuration) {
@@ -138,6 +160,7 @@ absl::StatusOr<hadoop::WebHdfs> YarnCluster::OpenHdfs(const hadoop::NameService&
   options.name_service = hdfs;
   options.user = user_;
   options.kerberos = kerberos_;
+  options.token = HdfsToken(hdfs);
   options.timeout = options_.timeout;
   return hadoop::WebHdfs::Create(std::move(options));
 }
@@ -236,6 +259,7 @@ absl::StatusOr<LocalResource> YarnCluster::ResourceAt(const std::string& url) co
 
 absl::StatusOr<std::optional<hadoop::Token>> YarnCluster::GetHdfsToken() const {
   if (!kerberos_ || !hdfs_) return std::optional<hadoop::Token>();
+  if (std::optional<hadoop::Token> given = HdfsToken(*hdfs_)) return given;
   TONY_ASSIGN_OR_RETURN(hadoop::WebHdfs hdfs, OpenHdfs(*hdfs_));
   TONY_ASSIGN_OR_RETURN(hadoop::Token token, hdfs.GetDelegationToken(renewer_));
   return std::optional<hadoop::Token>(std::move(token));

@@ -11,6 +11,7 @@
 #include "backend/yarn/log_locations.h"
 #include "common/clock.h"
 #include "hadoop/auth/token.h"
+#include "hadoop/auth/token_file.h"
 #include "hadoop/config/configuration.h"
 #include "hadoop/hdfs/file_store.h"
 #include "hadoop/hdfs/webhdfs.h"
@@ -26,8 +27,13 @@ struct YarnClusterOptions {
   /// Path or URI of a folder that has a folder for each user; empty: ".tony" in the user's home
   /// there.
   std::string staging_dir;
-  std::string user;     ///< the user that a cluster without Kerberos takes for the caller
-  std::string home;     ///< the user's home on this machine
+  std::string user;  ///< the user that a cluster without Kerberos takes for the caller
+  std::string home;  ///< the user's home on this machine
+  /// Stronger than the files in `conf_dir`.
+  std::vector<hadoop::GivenValue> given;
+  /// A file of tokens, with which the client authenticates where the cluster has Kerberos; a
+  /// service without a token there gets the user's ticket. Empty: none.
+  std::string token_file;
   Duration timeout{0};  ///< of each call
 };
 
@@ -90,16 +96,22 @@ class YarnCluster {
   absl::StatusOr<std::unique_ptr<hadoop::FileStore>> OpenLogs(const LogLocation& location) const;
 
   /// An HDFS token for the ApplicationMaster and the nodes, which the ResourceManager renews;
-  /// nullopt if the cluster has no Kerberos. The codes of hadoop::WebHdfs.
+  /// nullopt if the cluster has no Kerberos. It is that of the token file if there is one, because
+  /// HDFS gives no token to a user who has shown a token. The codes of hadoop::WebHdfs.
   absl::StatusOr<std::optional<hadoop::Token>> GetHdfsToken() const;
+  /// Whether GetHdfsToken() gives the token file's.
+  bool shares_hdfs_token() const { return hdfs_ && HdfsToken(*hdfs_).has_value(); }
 
  private:
   explicit YarnCluster(YarnClusterOptions options) : options_(std::move(options)) {}
   absl::Status FindServers(const hadoop::Configuration& configuration);
+  absl::Status ReadTokens();
   absl::Status FindDocker(const hadoop::Configuration& configuration);
   absl::Status FindPageProxy(const hadoop::Configuration& configuration);
   absl::Status FindStaging(const hadoop::Configuration& configuration);
   absl::StatusOr<hadoop::WebHdfs> OpenHdfs(const hadoop::NameService& hdfs) const;
+  /// The token file's token for `hdfs`.
+  std::optional<hadoop::Token> HdfsToken(const hadoop::NameService& hdfs) const;
   /// Sets the address of our HDFS.
   absl::Status SetHdfs(LocalResource& resource) const;
   absl::Status CheckOwner(const std::string& owner, int mode) const;
@@ -107,7 +119,8 @@ class YarnCluster {
   YarnClusterOptions options_;
   std::string user_;
   bool kerberos_ = false;
-  std::string renewer_;  ///< the ResourceManager's principal
+  hadoop::TokenStore tokens_;  ///< of the token file; empty without Kerberos
+  std::string renewer_;        ///< the ResourceManager's principal
   std::vector<hadoop::Endpoint> schedulers_;
   hadoop::RpcClientOptions application_client_;
   absl::Status docker_;

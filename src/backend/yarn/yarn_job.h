@@ -48,6 +48,11 @@ inline constexpr char kAddressFile[] = "am.address";
 inline constexpr char kClientFile[] = "client.pem";  ///< a client's credentials
 inline constexpr char kStagedFolder[] = "staged";    ///< files that nodes fetch
 inline constexpr char kCheckpointFolder[] = "checkpoints";
+/// Says what becomes of a job that is a step of a workflow; whoever makes it first decides: the
+/// ApplicationMaster that begins, or a later attempt of the step that gives the job up.
+inline constexpr char kStepClaim[] = "step.claim";
+inline constexpr char kStepRuns[] = "runs";
+inline constexpr char kStepGivenUp[] = "given up";
 /// The files that are useless once the job is over, in the order of their removal. The address is
 /// removed last, because executors look for it.
 inline constexpr const char* kTransientFiles[] = {kClientFile, kStagedFolder, "journal",

@@ -31,6 +31,7 @@ Environment ReadEnvironment() {
   if (environment.hadoop_conf_dir.empty()) environment.hadoop_conf_dir = Variable("YARN_CONF_DIR");
   environment.hadoop_user = Variable("HADOOP_USER_NAME");
   if (environment.hadoop_user.empty()) environment.hadoop_user = environment.user;
+  environment.token_file = Variable("HADOOP_TOKEN_FILE_LOCATION");
   environment.term = Variable("TERM");
   environment.has_display = !Variable("DISPLAY").empty() || !Variable("WAYLAND_DISPLAY").empty();
   environment.open_files = OpenFilesLimit();

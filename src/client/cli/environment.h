@@ -4,6 +4,9 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
+
+#include "hadoop/config/configuration.h"
 
 namespace tony::client {
 
@@ -14,10 +17,13 @@ struct Environment {
   std::string conf_dir;  ///< TONY_CONF_DIR; empty when unset
   std::string hadoop_conf_dir;  ///< HADOOP_CONF_DIR, or else YARN_CONF_DIR; empty when unset
   std::string hadoop_user;      ///< HADOOP_USER_NAME, or else `user`
-  std::string term;             ///< TERM; empty when unset
-  bool no_color = false;        ///< NO_COLOR is set and not empty
-  uint64_t open_files = 0;      ///< the soft limit of `ulimit -n`, which users' programs get
-  bool has_display = false;     ///< DISPLAY or WAYLAND_DISPLAY is set and not empty
+  std::string token_file;       ///< HADOOP_TOKEN_FILE_LOCATION; empty when unset
+  /// Stronger than the files in `hadoop_conf_dir`; a workflow system may give some.
+  std::vector<hadoop::GivenValue> hadoop_values;
+  std::string term;          ///< TERM; empty when unset
+  bool no_color = false;     ///< NO_COLOR is set and not empty
+  uint64_t open_files = 0;   ///< the soft limit of `ulimit -n`, which users' programs get
+  bool has_display = false;  ///< DISPLAY or WAYLAND_DISPLAY is set and not empty
 };
 
 /// Reads the variables of this process. Not thread safe with changes of the environment.

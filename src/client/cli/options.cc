@@ -208,6 +208,19 @@ const OptionTable& SubmitTable() {
        .meaning = "print what the tasks print instead of the table, each line behind its task's "
                   "name, and then the verdict; of one task (worker:0) or type (worker), or of all",
        .optional = true},
+      {"step", kFlag, false,
+       "run as a step of a workflow (by itself inside of Airflow and Azkaban): plain lines, with "
+       "what the tasks print, and no second job beside that of an earlier attempt"},
+      {"step-key", "TEXT", false,
+       "names the step without its attempt: workflow, execution and step; implies --step"},
+      {.name = "on-existing",
+       .value = "ACTION",
+       .meaning = "when a job of the step runs already: adopt it, stop it first, or fail",
+       .choices = {"adopt", "stop", "fail"}},
+      {"summary", "FILE", false, "write the job's id, links and verdict there as JSON"},
+      {"stop-wait", "SECONDS", false,
+       "after a signal that stops the job, wait so long for its end (also 500ms, 2m); to the end "
+       "unless given"},
       {"stop-with", "PID", false,
        "stop the job when the process PID ends, which started this program"},
       {"debug", kFlag, false,
@@ -317,13 +330,23 @@ absl::StatusOr<SubmitOptions> ParseSubmitOptions(const std::vector<std::string>&
   options.json = line.Has("json");
   options.quiet = line.Has("quiet");
   options.all = line.Has("all");
+  options.step = line.Has("step") || line.Has("step-key");
+  options.step_key = line.Value("step-key");
+  if (line.Has("on-existing")) options.on_existing = line.Value("on-existing");
+  options.summary = line.Value("summary");
+  if (line.Has("stop-wait")) options.stop_wait = line.Value("stop-wait");
+  if (line.Has("step-key") && options.step_key.empty()) {
+    return absl::InvalidArgumentError(
+        "--step-key is empty; name workflow, execution and step, without the attempt");
+  }
   if (line.Has("logs")) options.logs = line.Value("logs");
   TONY_RETURN_IF_ERROR(CheckLogs(options));
   TONY_RETURN_IF_ERROR(ReadStopWith(line, options));
   options.debug = line.Has("debug");
   TONY_ASSIGN_OR_RETURN(options.job_file, JobFile(line));
   TONY_RETURN_IF_ERROR(AddOverrides(line, options));
-  if (options.job_file.empty() && options.overrides.empty()) {
+  // The workflow may describe a step's job.
+  if (options.job_file.empty() && options.overrides.empty() && !options.step) {
     return absl::InvalidArgumentError(
         "there is no job: name a job file, or a command with --executes (--help lists all "
         "options)");

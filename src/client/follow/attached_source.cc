@@ -17,6 +17,7 @@ constexpr std::chrono::milliseconds kLookPause{300};
 /// as tony rm, should find the job over.
 constexpr std::chrono::milliseconds kTidyPause{50};
 constexpr int kTidyLooks = 60;
+constexpr std::chrono::seconds kAskLimit{2};
 
 }  // namespace
 
@@ -73,9 +74,11 @@ void AttachedSource::Look() {
       absl::UnavailableError(absl::StrCat("job ", job_.id, " has no verdict: ", job_.sentence)));
 }
 
-void AttachedSource::Abandon(const std::string& /*sentence*/,
-                             std::function<void(absl::Status)> done) {
-  done(absl::UnavailableError("the job is another client's"));
+void AttachedSource::Abandon(const std::string& sentence, std::function<void(absl::Status)> done) {
+  const absl::Status asked =
+      jobs_.Stop(job_, {.reason = sentence, .ask_limit = kAskLimit, .wait = {}});
+  // DeadlineExceeded: it was told, and the end comes as the job's own.
+  done(absl::IsDeadlineExceeded(asked) ? absl::OkStatus() : asked);
 }
 
 absl::Status AttachedSource::ReadEvents(const history::UseEvent& use) {

@@ -24,7 +24,7 @@ class AttachedSource : public MasterSource {
   void OnNoAnswer() override;
   void OnConcluded() override { concluded_ = true; }
   void OnStreamClosed(const absl::Status& why) override;
-  /// The job is another client's, so nobody calls this. Unavailable.
+  /// Through the catalog, which may block as long as it takes to ask.
   void Abandon(const std::string& sentence, std::function<void(absl::Status)> done) override;
   absl::Status ReadEvents(const history::UseEvent& use) override;
   std::string AfterLeaving() const override { return "the job goes on"; }

@@ -16,13 +16,13 @@
 #include "absl/strings/str_cat.h"
 #include "client/cli/messages.h"
 #include "client/cli/terminal.h"
+#include "client/follow/parent_watch.h"
 #include "client/jobs/job_json.h"
 #include "client/show/make_printer.h"
 #include "common/logging.h"
 #include "common/status_macros.h"
 #include "os/files/files.h"
 #include "os/files/unique_fd.h"
-#include "os/processes/process_handle.h"
 #include "rpc/grpc/grpc_threads.h"
 
 namespace tony::client {
@@ -38,6 +38,7 @@ constexpr std::chrono::seconds kLostPatience{1};
 
 ProgressStyle StyleOf(const SubmitOptions& options, const Environment& environment) {
   if (options.json) return options.quiet ? ProgressStyle::kNone : ProgressStyle::kJson;
+  if (options.step && !options.quiet) return ProgressStyle::kLines;
   if (options.logs) return ProgressStyle::kNotices;
   if (options.quiet) return ProgressStyle::kQuiet;
   return IsLiveTerminal(STDOUT_FILENO, environment) ? ProgressStyle::kTable : ProgressStyle::kLines;
@@ -51,12 +52,14 @@ void WriteNotice(const std::string& text) {
 class ShownOutput {
  public:
   /// Begins to print. Errno codes – the machine has no descriptor left.
-  absl::Status Start(const std::string& task, const FollowedJob& job, const Screen& screen) {
+  absl::Status Start(const std::string& task, const FollowedJob& job, int lines_per_second,
+                     const Screen& screen) {
     JobOutput::Options options;
     options.job_id = job.id;
     options.open_catalog = job.open_catalog;
     options.selection.task = task;
     options.terminal = isatty(STDOUT_FILENO) == 1;
+    options.lines_per_second = lines_per_second;
     options.paint = PaintOf(screen);
     options.notice = [](const std::string& sentence) {
       PrintNotice(absl::StrCat("tony: ", sentence));
@@ -124,32 +127,15 @@ std::function<void()> OnHangup(const jobfile::Configuration& configuration,
   return [log] { LeaveTerminal(log); };
 }
 
-/// Keeps the handle of a process open as long as the loop watches it. Plain data.
-struct ParentWatch : EventLoop::Handle {
-  std::optional<os::ProcessHandle> process;
-  std::unique_ptr<EventLoop::Handle> watch;
-};
-
-/// Calls `gone` once when the parent process `pid` has ended; 0: it is of no interest. A parent
-/// that cannot be opened, or is not the parent any more, has ended before.
-std::unique_ptr<EventLoop::Handle> WatchParent(int pid, EventLoop& loop,
-                                               std::function<void()> gone) {
-  if (pid == 0) return nullptr;
-  auto parent = std::make_unique<ParentWatch>();
-  absl::StatusOr<os::ProcessHandle> process = os::ProcessHandle::Open(pid);
-  // The number may have been given to another process since; the parent's own cannot be.
-  if (!process.ok() || getppid() != pid) {
-    parent->watch = loop.After(Duration::zero(), std::move(gone));
-    return parent;
-  }
-  parent->process = *std::move(process);
-  // A pidfd stays readable, so the watch ends with the first call.
-  parent->watch = loop.WatchReadable(parent->process->pidfd(),
-                                     [watch = &parent->watch, &loop, gone = std::move(gone)] {
-                                       gone();
-                                       loop.Post([watch] { watch->reset(); });
-                                     });
-  return parent;
+/// What the submission has of a step; `parent` watches the process of --stop-with.
+FollowedStep StepOf(const SubmitOptions& options, const FollowedJob& job,
+                    std::optional<ParentWatch>& parent) {
+  FollowedStep step = job.step;
+  if (options.stop_with == 0) return step;
+  parent.emplace(options.stop_with);
+  step.parent_fd = parent->fd();
+  step.stops_with_parent = true;
+  return step;
 }
 
 }  // namespace
@@ -177,11 +163,17 @@ absl::StatusOr<core::Verdict> FollowJob(const SubmitOptions& options,
     WriteJobId(options, job.id, job.local_dir);
   };
   const std::unique_ptr<ProgressPrinter> printer =
-      style == ProgressStyle::kNone
+      options.make_printer ? options.make_printer(loop)
+      : style == ProgressStyle::kNone
           ? MakeFirstEventPrinter(job.owner && !job.local_dir.empty() ? write_id : nullptr)
           : MakeProgressPrinter(style, WriteBytes, screen, clock, WriteNotice);
   ShownOutput output;
-  if (options.logs) TONY_RETURN_IF_ERROR(output.Start(*options.logs, job, screen()));
+  if (options.logs) {
+    const int64_t rate =
+        options.step ? configuration.GetNumber("tony.client.step-lines-per-second") : 0;
+    TONY_RETURN_IF_ERROR(output.Start(*options.logs, job, static_cast<int>(rate), screen()));
+  }
+  std::optional<ParentWatch> parent;
   const std::unique_ptr<MasterSource> source = job.make_source(loop, clock);
   Submission submission(
       loop, clock,
@@ -190,12 +182,11 @@ absl::StatusOr<core::Verdict> FollowJob(const SubmitOptions& options,
        .read_deadline = configuration.GetDuration("tony.client.am-exit-timeout-ms"),
        .kill_grace = configuration.GetDuration("tony.task.kill-grace-ms"),
        .owner = job.owner,
-       .on_hangup = OnHangup(configuration, job.hangup_log)},
+       .on_hangup = options.step ? nullptr : OnHangup(configuration, job.hangup_log),
+       .step = StepOf(options, job, parent)},
       *source, *printer);
   const std::unique_ptr<EventLoop::Handle> watch =
       threads->Watch(loop, [&submission](const absl::Status& why) { submission.GiveUp(why); });
-  const std::unique_ptr<EventLoop::Handle> parent =
-      WatchParent(options.stop_with, loop, [&submission] { submission.OnOwnerGone(); });
   // A cluster may let the ApplicationMaster wait for hours, so its job's id is told before the
   // first event; but from the loop, where this process already hears signals.
   if (style == ProgressStyle::kNone && job.owner && job.local_dir.empty()) loop.Post(write_id);

@@ -28,6 +28,7 @@ struct FollowedJob {
   bool owner = true;
   std::string hangup_log;
   std::string local_dir;  ///< tony.local.dir of an owner's job on this machine; empty: on a cluster
+  FollowedStep step;      ///< SIGHUP stops the job of a step
 };
 
 /// Runs Submission::FollowToEnd() with the printer that `options` and the terminal ask for, and

@@ -85,7 +85,6 @@ void JobOutput::Run() {
 }
 
 absl::Status JobOutput::Print() {
-  const SystemClock clock;
   TONY_ASSIGN_OR_RETURN(const std::unique_ptr<JobCatalog> jobs, options_.open_catalog());
   TONY_ASSIGN_OR_RETURN(const StoredJob job, jobs->Find(options_.job_id));
   TONY_ASSIGN_OR_RETURN(const JobCatalog::Logs logs,
@@ -104,15 +103,43 @@ absl::Status JobOutput::Print() {
   following.on_pause = [this] { Flush(); };
   following.end_fd = end_.get();
   history::LogStream stream(
-      logs.folder, std::move(following), clock,
+      logs.folder, std::move(following), clock_,
       [this](const history::LogFile& log, const logs::LogLine& line) { OnLine(log, line); });
   const absl::Status followed = stream.Follow();
+  TellWithheld();
+  Flush();
   TONY_RETURN_IF_ERROR(written_);
   TONY_RETURN_IF_ERROR(followed);
   return logs.result ? logs.result() : absl::OkStatus();
 }
 
+bool JobOutput::MayPrint() {
+  if (options_.lines_per_second == 0) return true;
+  const TimePoint now = clock_.Now();
+  if (now - second_ >= std::chrono::seconds(1)) {
+    TellWithheld();
+    second_ = now;
+    in_second_ = 0;
+  }
+  if (in_second_ < options_.lines_per_second) {
+    ++in_second_;
+    return true;
+  }
+  ++withheld_;
+  return false;
+}
+
+void JobOutput::TellWithheld() {
+  if (withheld_ == 0 || !written_.ok()) return;
+  absl::StrAppend(&buffer_, "[tony leaves out ", withheld_, " lines, more than ",
+                  options_.lines_per_second,
+                  " in a second (tony.client.step-lines-per-second); tony logs ", options_.job_id,
+                  " has them]\n");
+  withheld_ = 0;
+}
+
 void JobOutput::OnLine(const history::LogFile& log, const logs::LogLine& line) {
+  if (!MayPrint()) return;
   Append(log, options_.terminal ? LastOverwrite(line.text) : line.text);
 }
 

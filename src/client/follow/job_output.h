@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "client/catalog/job_catalog.h"
+#include "common/clock.h"
 #include "common/safe_text.h"
 #include "history/job_logs.h"
 #include "history/log_stream.h"
@@ -39,6 +40,7 @@ class JobOutput {
     history::LogSelection selection;
     bool terminal = false;       ///< the output is a terminal: lines are made harmless for it
     Paint paint = Paint::kNone;  ///< for a terminal
+    int lines_per_second = 0;    ///< more lines are left out, and counted; 0: no limit
     /// Takes sentences for people; called on any thread.
     std::function<void(const std::string& sentence)> notice;
     /// Called on the output's thread when nothing more will be printed. Must not destroy this.
@@ -67,16 +69,24 @@ class JobOutput {
   absl::Status Print();
   void OnLine(const history::LogFile& log, const logs::LogLine& line);
   void OnLeftOut(const history::LogFile& log, const logs::LogReader::LeftOut& left_out);
+  /// Whether the line is within the limit.
+  bool MayPrint();
+  /// Says how many lines were left out since the last time, if any.
+  void TellWithheld();
   void Append(const history::LogFile& log, const std::string& text);
   void Flush();
 
   const Options options_;
+  const SystemClock clock_;
   const bool prefix_;
   const os::UniqueFd end_;   ///< an eventfd, readable once nothing more is to be followed
   const os::UniqueFd stop_;  ///< an eventfd, readable once nothing more is to be printed
   os::StoppableWriter writer_;
   std::string buffer_;    ///< lines to be written next
   absl::Status written_;  ///< the first error of the writer
+  TimePoint second_{};    ///< begin of the second in which lines are counted
+  int in_second_ = 0;
+  int64_t withheld_ = 0;  ///< lines left out that nobody was told of yet
   std::atomic<int64_t> printed_ = 0;
   std::thread thread_;
 };

@@ -159,7 +159,7 @@ void LocalMasterSource::Restart() {
   os::ReapOrphans();
   started_at_ = clock_.Now();
   absl::StatusOr<MasterStart> start =
-      MasterStart::Begin(options_.folder, {.checkpoint_fd = options_.checkpoint_fd,
+      MasterStart::Begin(options_.folder, {.lock_fds = options_.lock_fds,
                                            .open_files = options_.open_files,
                                            .predecessor = predecessor_});
   if (!start.ok()) return OnStartFailed(start.status());

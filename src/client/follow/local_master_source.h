@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "client/follow/master_process.h"
 #include "client/follow/master_source.h"
@@ -25,7 +26,7 @@ class LocalMasterSource : public MasterSource {
     Duration exit_deadline{0};   ///< for the process to be gone after its last event
     int restarts = 0;            ///< how often a lost ApplicationMaster is replaced
     uint64_t open_files = 0;     ///< see MasterProcess
-    int checkpoint_fd = -1;      ///< see MasterProcess
+    std::vector<int> lock_fds;   ///< see MasterProcess
   };
 
   /// `loop` and `clock` outlive this. `master` was just started.

@@ -54,6 +54,7 @@ absl::StatusOr<MasterStart> MasterStart::Begin(const storage::JobFolder& folder,
   }
   if (options.detached) {
     request.arguments.push_back("--detached");
+    if (options.leased) request.arguments.push_back("--leased");
     request.arguments.push_back(absl::StrCat("--restarts=", options.restarts));
   }
   if (!options.predecessor.empty()) {
@@ -64,10 +65,10 @@ absl::StatusOr<MasterStart> MasterStart::Begin(const storage::JobFolder& folder,
   request.stderr_fd = log.get();
   request.inherited_fds = {master_end.get()};
   if (options.detached && options.guard_fd >= 0) request.inherited_fds.push_back(options.guard_fd);
-  if (options.checkpoint_fd >= 0) {
+  for (const int lock : options.lock_fds) {
     request.arguments.push_back(
-        absl::StrCat("--checkpoint-fd=", kClientFd + request.inherited_fds.size()));
-    request.inherited_fds.push_back(options.checkpoint_fd);
+        absl::StrCat("--lock-fd=", kClientFd + request.inherited_fds.size()));
+    request.inherited_fds.push_back(lock);
   }
   TONY_ASSIGN_OR_RETURN(os::Subprocess process, os::StartOwnProgram(request));
   return MasterStart(MasterProcess(std::move(process), std::move(own_end)), log_path);

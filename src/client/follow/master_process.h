@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "common/clock.h"
@@ -24,10 +25,11 @@ class MasterProcess {
   /// How the process is started.
   struct Options {
     bool detached = false;  ///< the job outlives the client
+    bool leased = false;    ///< though detached, it ends without an owner; see tony.client.lease
     int guard_fd = -1;      ///< the lock on am_guard(), which a detached process inherits
-    /// The lock of the job's checkpoint folder, which the ApplicationMaster and its executors
-    /// inherit: while any process of the job lives, no other job gets it. -1: there is none.
-    int checkpoint_fd = -1;
+    /// The locks of the job's checkpoint folder and of its step, which the ApplicationMaster and
+    /// its executors inherit: while any process of the job lives, no other job gets them.
+    std::vector<int> lock_fds;
     int restarts = 0;      ///< how often the keeper of a detached ApplicationMaster starts it again
     Duration deadline{0};  ///< for its first answer
     /// The soft limit on open files of the users' programs; 0: this process's own.
@@ -66,8 +68,8 @@ std::string DescribeLoss(const storage::JobFolder& folder, const os::ExitStatus&
 /// object does not end the process, but tells it that nobody wants it any more. Not thread safe.
 class MasterStart {
  public:
-  /// Starts this installation's tony-am. Codes of os::StartOwnProgram() and os::FindDaemon(), and of
-  /// opening the log.
+  /// Starts this installation's tony-am. Codes of os::StartOwnProgram() and os::FindDaemon(), and
+  /// of opening the log.
   static absl::StatusOr<MasterStart> Begin(const storage::JobFolder& folder,
                                            const MasterProcess::Options& options);
 

@@ -5,6 +5,7 @@
 
 #include <signal.h>
 
+#include <algorithm>
 #include <utility>
 #include <variant>
 
@@ -37,6 +38,10 @@ absl::StatusOr<core::Verdict> Submission::FollowToEnd() {
   source_.Start({[this](std::unique_ptr<rpc::JobClient> client) { OnFound(std::move(client)); },
                  [this](const auto& verdict, const absl::Status& why) { OnOver(verdict, why); },
                  [this](const std::string& sentence) { printer_.Notice(sentence); }});
+  if (options_.step.parent_fd >= 0) {
+    parent_ = loop_.WatchReadable(options_.step.parent_fd, [this] { OnParentGone(); });
+  }
+  if (options_.step.on_listening) loop_.Post(options_.step.on_listening);
   Redraw();
   loop_.Run();
   redraw_.reset();
@@ -177,14 +182,30 @@ void Submission::OnSignal(int number) {
   } else {
     printer_.Notice("nobody could be told to stop the job yet; Ctrl-C again: leave");
   }
-  if (being_stopped_) return;
-  stop_reason_ = absl::StrCat("Stopped by the user who submitted it (", name, ")");
-  SendStop();
+  BeginStop(absl::StrCat("Stopped by the user who submitted it (", name, ")"));
 }
 
-void Submission::OnOwnerGone() {
-  if (over_ || verdict_ || being_stopped_ || !stop_reason_.empty()) return;
-  stop_reason_ = "Stopped because the process that had submitted it has ended";
+void Submission::OnParentGone() {
+  parent_.reset();
+  if (over_ || verdict_) return;
+  const std::string gone = "the process that had submitted it has ended";
+  if (!options_.step.stops_with_parent) {
+    printer_.Notice(absl::StrCat("leaving the job, because ", gone,
+                                 "; another attempt of the step can adopt the job, which ",
+                                 "otherwise ends after tony.client.lease"));
+    return Leave();
+  }
+  printer_.Notice(absl::StrCat("stopping the job, because ", gone));
+  interrupts_ = std::max(interrupts_, 1);
+  BeginStop(absl::StrCat("Stopped because ", gone));
+}
+
+void Submission::BeginStop(const std::string& reason) {
+  if (options_.step.stop_wait && stop_wait_ == nullptr) {
+    stop_wait_ = loop_.After(*options_.step.stop_wait, [this] { Leave(); });
+  }
+  if (being_stopped_) return;
+  stop_reason_ = reason;
   SendStop();
 }
 
@@ -223,7 +244,7 @@ void Submission::Leave() {
   std::string sentence = "leaving; the job is being stopped without anybody watching";
   if (verdict_) {
     sentence = "leaving; the job is over";
-  } else if (!options_.owner) {
+  } else if (!options_.owner || interrupts_ == 0) {
     sentence = "leaving; the job goes on";
   } else if (!stop_reason_.empty()) {
     sentence = absl::StrCat("leaving before anybody could be told to stop the job; ",

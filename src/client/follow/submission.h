@@ -22,6 +22,19 @@ inline constexpr char kHangupSentence[] =
     "the terminal of tony-submit was closed (SIGHUP), and the job goes on (tony.client.on-hangup); "
     "tony attach shows it, tony kill ends it";
 
+/// What a step of a workflow has beside other owners; the defaults are those of no step. Plain
+/// data.
+struct FollowedStep {
+  /// Readable when the process that started this client is gone, which then leaves; -1: nobody
+  /// looks.
+  int parent_fd = -1;
+  bool stops_with_parent = false;  ///< the job is stopped before that
+  /// After the stop the client leaves so much later, even if the job has not ended.
+  std::optional<Duration> stop_wait;
+  /// Called from the loop once signals are heard. Null: nothing is to be done.
+  std::function<void()> on_listening = nullptr;
+};
+
 /// One followed job. Not thread safe: owned by the event loop, which it runs.
 class Submission {
  public:
@@ -37,6 +50,7 @@ class Submission {
     /// then goes on following, and the job goes on, with a note. Null: SIGHUP stops the job, as
     /// Ctrl-C does.
     std::function<void()> on_hangup = nullptr;
+    FollowedStep step;  ///< for an owner that is a step of a workflow
   };
 
   /// All arguments outlive this.
@@ -51,9 +65,6 @@ class Submission {
   /// To be called from the loop when this process can no longer receive anything from the job, for
   /// the reason `why`. FollowToEnd() then reads what the job has recorded so far, and returns.
   void GiveUp(const absl::Status& why);
-  /// To be called from the loop when the process has ended for which an owner follows the job. The
-  /// job is stopped, and followed to its end.
-  void OnOwnerGone();
 
  private:
   void OnFound(std::unique_ptr<rpc::JobClient> client);
@@ -66,6 +77,9 @@ class Submission {
   void ReadRest();
   void EndWithoutEvents();
   void OnSignal(int number);
+  void OnParentGone();
+  /// Stops the job, for this reason.
+  void BeginStop(const std::string& reason);
   void OnHangup();
   /// Records the hang-up among the job's notes, as soon as an ApplicationMaster can be asked.
   void SendHangupNote();
@@ -104,6 +118,8 @@ class Submission {
   bool stopping_ = false;       ///< a stop was sent to client_, which has not answered yet
   int stops_ = 0;  ///< number of stops sent so far; only the answer to the last one counts
   std::unique_ptr<EventLoop::Handle> next_stop_;
+  std::unique_ptr<EventLoop::Handle> parent_;
+  std::unique_ptr<EventLoop::Handle> stop_wait_;
   std::unique_ptr<EventLoop::Handle> redraw_;
   std::unique_ptr<EventLoop::Handle> answer_deadline_;
   std::unique_ptr<EventLoop::Handle> next_read_;

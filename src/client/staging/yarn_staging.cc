@@ -83,8 +83,9 @@ class ClusterStager {
     yarn_job_.mutable_proxy()->set_administrators(proxy.administrators);
   }
 
-  absl::StatusOr<backend::LaunchTemplate> Stage(bool detached) {
-    yarn_job_.set_detached(detached);
+  absl::StatusOr<backend::LaunchTemplate> Stage(const YarnJobKind& kind) {
+    yarn_job_.set_detached(kind.detached);
+    yarn_job_.set_step(kind.step);
     // The cluster's name is the first file of the job's folder. Without it,
     // RemoveRemainsOnCluster() could not tell whose job a cut-off staging was. The call runs beside
     // the planning, which touches only local files.
@@ -298,15 +299,13 @@ class ClusterStager {
 
 }  // namespace
 
-absl::StatusOr<backend::ApplicationRequest> StageOnCluster(const jobfile::LoadedJob& job,
-                                                           const std::string& job_id, bool detached,
-                                                           const storage::JobFolder& staged,
-                                                           const backend::YarnCluster& cluster,
-                                                           const Clock& clock) {
+absl::StatusOr<backend::ApplicationRequest> StageOnCluster(
+    const jobfile::LoadedJob& job, const std::string& job_id, const YarnJobKind& kind,
+    const storage::JobFolder& staged, const backend::YarnCluster& cluster, const Clock& clock) {
   TONY_ASSIGN_OR_RETURN(std::unique_ptr<storage::JobFiles> files, cluster.OpenStaging());
   ClusterStager stager(job, job_id, staged, cluster, clock, std::move(files));
   backend::ApplicationRequest request;
-  TONY_ASSIGN_OR_RETURN(request.launch, stager.Stage(detached));
+  TONY_ASSIGN_OR_RETURN(request.launch, stager.Stage(kind));
   const jobfile::YarnSettings& yarn = job.result.yarn;
   request.id = job_id;
   request.name = job.result.job.name;
@@ -318,6 +317,8 @@ absl::StatusOr<backend::ApplicationRequest> StageOnCluster(const jobfile::Loaded
   request.resources = job.result.job.am_resources;
   request.gpu_resource = yarn.gpu_resource;
   // YARN restarts a lost ApplicationMaster, so its attempts carry the limit of restarts.
+  // The ResourceManager would cancel them at the job's end, and the step could not look at it.
+  request.keeps_tokens = cluster.shares_hdfs_token();
   request.max_attempts = 1 + static_cast<int>(job.configuration.GetNumber("tony.am.max-restarts"));
   return request;
 }

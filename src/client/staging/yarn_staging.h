@@ -13,15 +13,19 @@
 
 namespace tony::client {
 
+/// What the ApplicationMaster has to know of a job besides its configuration. Plain data.
+struct YarnJobKind {
+  bool detached = false;  ///< the job needs no client that follows it
+  bool step = false;      ///< the job is a step of a workflow
+};
+
 /// Copies what StageJob() has made in `staged`; afterwards only the client's credentials in
 /// `staged` are still needed. Files named by their digests, and the runtime, are copied once for
 /// all of a user's jobs. The codes of storage::JobFiles and of hadoop::WebHdfs; NotFound – there is
 /// no runtime. After an error RemoveFromCluster() removes what there is.
-absl::StatusOr<backend::ApplicationRequest> StageOnCluster(const jobfile::LoadedJob& job,
-                                                           const std::string& job_id, bool detached,
-                                                           const storage::JobFolder& staged,
-                                                           const backend::YarnCluster& cluster,
-                                                           const Clock& clock);
+absl::StatusOr<backend::ApplicationRequest> StageOnCluster(
+    const jobfile::LoadedJob& job, const std::string& job_id, const YarnJobKind& kind,
+    const storage::JobFolder& staged, const backend::YarnCluster& cluster, const Clock& clock);
 
 /// Removes all files of a job that has no ApplicationMaster to do it. The codes of
 /// storage::JobFiles.

@@ -9,7 +9,6 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <random>
 
 #include "absl/strings/str_cat.h"
 #include "backend/local/capacity_probe.h"
@@ -17,15 +16,13 @@
 #include "client/cli/messages.h"
 #include "client/follow/follow_job.h"
 #include "client/follow/local_master_source.h"
-#include "client/jobs/history_retention.h"
 #include "client/jobs/job_json.h"
-#include "client/jobs/job_remains.h"
-#include "client/jobs/seen_time.h"
-#include "client/staging/staging.h"
 #include "client/submit/checkpoint_folder.h"
 #include "client/submit/dry_run.h"
 #include "client/submit/image_check.h"
-#include "client/submit/job_id.h"
+#include "client/submit/local_job.h"
+#include "client/submit/local_step_job.h"
+#include "client/workflow/step.h"
 #include "client/yarn/yarn_submit.h"
 #include "common/safe_text.h"
 #include "common/status_macros.h"
@@ -36,7 +33,6 @@
 #include "history/job_logs.h"
 #include "jobfile/job/job_builder.h"
 #include "jobfile/xml/problem.h"
-#include "os/files/file_lock.h"
 #include "os/files/unique_fd.h"
 #include "os/machine/machine.h"
 
@@ -77,12 +73,6 @@ absl::StatusOr<std::optional<core::NeverFits>> CheckCapacity(const jobfile::Buil
   return std::nullopt;
 }
 
-/// Removes the staged files of a job that has no ApplicationMaster to do it.
-void Unstage(const storage::JobFolder& folder) {
-  const absl::Status removed = RemoveStaged(folder);
-  if (!removed.ok()) PrintError(std::string(removed.message()));
-}
-
 void PrintProblems(const std::vector<jobfile::Problem>& problems, const std::string& prefix = "") {
   (void)PrintForPeople(STDERR_FILENO, jobfile::RenderProblems(problems, prefix));
 }
@@ -108,93 +98,75 @@ absl::Status ResolveLogs(const core::JobDescription& job, std::string& task) {
   return absl::OkStatus();
 }
 
-/// Cleans up after a local job, and returns the exit status.
-int EndLocalJob(const absl::StatusOr<core::Verdict>& verdict, const storage::JobFolder& folder) {
-  // A held lock means that an ApplicationMaster still lives because the user left early; it cleans
-  // up by itself.
-  const absl::StatusOr<os::UniqueFd> lock = os::LockFile(folder.am_lock());
-  if (verdict.ok()) {
-    // An ApplicationMaster that was killed after the verdict has not cleaned up, or not completely.
-    if (lock.ok()) (void)RemoveRemains(folder);
-    return core::ExitCode(*verdict);
-  }
-  // Executors may still be ending their tasks, so their folders stay, but nobody needs the secrets
-  // any more.
-  if (lock.ok()) Unstage(folder);
-  return FailWith(verdict.status(), ExitOf(verdict.status()));
-}
-
-/// An id that no job in the folder `jobs` has: another one of this second may have drawn the same
-/// random bits.
-std::string NewJobId(const std::string& jobs, const Clock& clock) {
-  std::random_device random;
-  std::error_code ignored;
-  std::string id;
-  do {
-    id = MakeLocalJobId(clock.UnixMillis(), random());
-  } while (std::filesystem::exists(absl::StrCat(jobs, "/", id), ignored));
-  return id;
-}
-
 /// `checkpoint_fd`: holds the lock of the job's checkpoint folder; -1: there is none.
 int RunLocalJob(const SubmitOptions& options, const Environment& environment,
-                const jobfile::LoadedJob& job, int checkpoint_fd) {
-  SystemClock clock;
-  const std::string jobs = storage::JobsFolder(job.result.local.dir);
-  const std::string job_id = NewJobId(jobs, clock);
-  const storage::JobFolder folder(absl::StrCat(jobs, "/", job_id));
-  absl::StatusOr<os::UniqueFd> guard = StageJob(job, job_id, folder);
-  if (!guard.ok()) {
-    const bool full = absl::IsResourceExhausted(guard.status());
-    return FailWith(guard.status(), full ? kInfrastructure : kBadUsage);
-  }
-  const jobfile::Configuration& conf = job.configuration;
-  const LocalMasterSource::Options limits{
-      .folder = folder,
-      .start_deadline = conf.GetDuration("tony.client.am-start-timeout-ms"),
-      .exit_deadline = conf.GetDuration("tony.client.am-exit-timeout-ms"),
-      .restarts = static_cast<int>(conf.GetNumber("tony.am.max-restarts")),
-      .open_files = environment.open_files,
-      .checkpoint_fd = checkpoint_fd};
-  // The sweep runs beside the job's start and ends with this function.
-  const HistorySweep sweep(job.result.local.dir, job.result.local.history_days,
-                           ReadClocks(clock.UnixMillis()));
-  absl::StatusOr<MasterProcess> master =
-      MasterProcess::Start(folder, {.detached = options.detach,
-                                    .guard_fd = guard->get(),
-                                    .checkpoint_fd = checkpoint_fd,
-                                    .restarts = limits.restarts,
-                                    .deadline = limits.start_deadline,
-                                    .open_files = limits.open_files});
-  if (!master.ok()) {
-    Unstage(folder);
-    return FailWith(master.status(), kInfrastructure);
-  }
+                const jobfile::LoadedJob& job, int checkpoint_fd, Step* step) {
+  const SystemClock clock;
+  LocalLaunch launch{.detached = options.detach};
+  if (checkpoint_fd >= 0) launch.lock_fds = {checkpoint_fd};
+  FailedLaunch failed;
+  const std::unique_ptr<LaunchedJob> launched = LaunchLocalJob(job, environment, launch, failed);
+  if (launched == nullptr) return FailWith(failed.why, failed.exit_code);
   if (options.detach) {
-    WriteJobId(options, job_id, job.result.local.dir);
+    WriteJobId(options, launched->id, job.result.local.dir);
     return 0;
   }
-  const FollowedJob followed{.id = job_id,
+  const FollowedJob followed{.id = launched->id,
                              .make_source =
                                  [&](EventLoop& loop, const Clock& clock) {
-                                   return std::make_unique<LocalMasterSource>(loop, clock, limits,
-                                                                              *std::move(master));
+                                   return std::make_unique<LocalMasterSource>(
+                                       loop, clock, launched->limits, std::move(launched->master));
                                  },
                              .open_catalog = [&]() -> absl::StatusOr<std::unique_ptr<JobCatalog>> {
                                return std::make_unique<LocalJobs>(job.result.local.dir, clock);
                              },
-                             .hangup_log = folder.am_log(),
-                             .local_dir = job.result.local.dir};
-  const absl::StatusOr<core::Verdict> verdict = FollowJob(options, environment, conf, followed);
-  return EndLocalJob(verdict, folder);
+                             .hangup_log = launched->folder.am_log(),
+                             .local_dir = job.result.local.dir,
+                             .step = step != nullptr ? step->Following() : FollowedStep{}};
+  if (step != nullptr) {
+    step->summary().job = launched->id;
+    step->TellJob();
+  }
+  const absl::StatusOr<core::Verdict> verdict =
+      FollowJob(options, environment, job.configuration, followed);
+  if (step != nullptr) {
+    const absl::StatusOr<StoredJob> end = JobStore(job.result.local.dir).Read(launched->id);
+    if (end.ok()) step->TakeEnd(*end);
+  }
+  return EndLocalJob(verdict, launched->folder);
 }
 
-}  // namespace
+/// Claims what the job needs beside its containers, and launches it.
+std::unique_ptr<LaunchedJob> LaunchStepJob(const SubmitOptions& options,
+                                           const Environment& environment,
+                                           const jobfile::LoadedJob& job, LocalLaunch launch,
+                                           FailedLaunch& failed) {
+  const CheckpointFolder checkpoints = ClaimCheckpointFolder(job);
+  if (checkpoints.problem) {
+    failed = {absl::InvalidArgumentError(jobfile::RenderProblems({*checkpoints.problem}, "")),
+              kBadUsage};
+    return nullptr;
+  }
+  if (!checkpoints.note.empty()) PrintError(checkpoints.note);
+  if (checkpoints.lock.valid()) launch.lock_fds.push_back(checkpoints.lock.get());
+  if (const int code = PrepareImages(options, job); code != 0) {
+    failed = {absl::InternalError("the job's images cannot be had"), code};
+    return nullptr;
+  }
+  return LaunchLocalJob(job, environment, launch, failed);
+}
 
-int RunSubmit(const SubmitOptions& given, const Environment& environment) {
+/// Checks the job and runs it. `step`: null unless the submission is one.
+int Submit(const SubmitOptions& given, const Environment& environment, Step* step) {
   SubmitOptions options = given;
   for (const std::string& warning : options.warnings) PrintError(warning);
-  const jobfile::LoadedJob job = Load(options, environment);
+  jobfile::LoadedJob job = Load(options, environment);
+  if (step != nullptr && job.result.ok()) {
+    const absl::Status added = step->AddDefaults(job);
+    if (!added.ok()) return FailWith(added, kInfrastructure);
+    options = step->options();
+    job = Load(options, environment);
+  }
   if (!job.result.ok()) return Refuse(options, job.result.problems);
   if (!options.quiet) PrintProblems(job.result.notes, "note: ");
   if (options.logs) {
@@ -216,12 +188,31 @@ int RunSubmit(const SubmitOptions& given, const Environment& environment) {
     options.json ? WriteBytes(RenderDryRunJson(job)) : WriteOut(RenderDryRun(job));
     return 0;
   }
-  if (!local) return RunYarnJob(options, environment, job);
+  if (!local) return RunYarnJob(options, environment, job, step);
+  if (step != nullptr && !step->key().empty()) {
+    return RunLocalStep(*step, environment, job,
+                        [&](const LocalLaunch& launch, FailedLaunch& failed) {
+                          return LaunchStepJob(options, environment, job, launch, failed);
+                        });
+  }
   const CheckpointFolder checkpoints = ClaimCheckpointFolder(job);
   if (checkpoints.problem) return Refuse(options, {*checkpoints.problem});
   if (!checkpoints.note.empty()) PrintError(checkpoints.note);
   if (const int code = PrepareImages(options, job); code != 0) return code;
-  return RunLocalJob(options, environment, job, checkpoints.lock.get());
+  return RunLocalJob(options, environment, job, checkpoints.lock.get(), step);
+}
+
+}  // namespace
+
+int RunSubmit(const SubmitOptions& options, const Environment& environment) {
+  if (options.dry_run) return Submit(options, environment, nullptr);
+  const absl::StatusOr<std::unique_ptr<Step>> step = Step::Begin(options);
+  if (!step.ok()) return FailWith(step.status(), kBadUsage);
+  if (*step == nullptr) return Submit(options, environment, nullptr);
+  Environment own = environment;
+  own.hadoop_values.insert(own.hadoop_values.end(), (*step)->hadoop().begin(),
+                           (*step)->hadoop().end());
+  return (*step)->End(Submit((*step)->options(), own, step->get()));
 }
 
 }  // namespace tony::client

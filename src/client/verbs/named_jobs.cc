@@ -11,7 +11,6 @@
 #include "client/jobs/job_json.h"
 #include "common/status_macros.h"
 #include "core/record/verdict.h"
-#include "jobfile/values/values.h"
 
 namespace tony::client {
 
@@ -46,21 +45,6 @@ std::string EndLine(const StoredJob& job) {
   const std::string& sentence = job.ended() ? job.job.view.verdict->sentence : job.sentence;
   return absl::StrCat(SafeText(job.id), "  ", job.job.StateName(),
                       sentence.empty() ? "" : absl::StrCat(": ", SafeText(sentence)), "\n");
-}
-
-absl::StatusOr<Duration> ReadDuration(const CommandLine& line, const std::string& name,
-                                      const std::string& example) {
-  const std::string text = line.Value(name);
-  const std::optional<int64_t> seconds = jobfile::ParseWholeNumber(text);
-  // Larger numbers could not be counted in nanoseconds.
-  constexpr int64_t kMostSeconds = 100LL * 365 * 24 * 3600;
-  if (seconds && *seconds >= 0 && *seconds <= kMostSeconds) return std::chrono::seconds(*seconds);
-  const std::optional<int64_t> millis = jobfile::ParseMillisecondsWithUnit(text);
-  if (millis && *millis >= 0 && *millis / 1000 <= kMostSeconds) {
-    return std::chrono::milliseconds(*millis);
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat("--", name, " '", text, "' is no duration; write --", name, "=", example));
 }
 
 void PrintJobsJson(const std::vector<StoredJob>& jobs, size_t names, const VerbContext& context) {

@@ -32,11 +32,6 @@ int ExitStatusOf(const StoredJob& job);
 /// One line about a job that is over: "JOB  SUCCEEDED: All 2 tracked tasks succeeded\n".
 std::string EndLine(const StoredJob& job);
 
-/// The duration of the option `name`: a number of seconds, or a number with a unit. `example`: for
-/// the message. InvalidArgument – it is neither.
-absl::StatusOr<Duration> ReadDuration(const CommandLine& line, const std::string& name,
-                                      const std::string& example);
-
 /// Prints jobs as JSON: an object for one name on the command line, an array for several.
 void PrintJobsJson(const std::vector<StoredJob>& jobs, size_t names, const VerbContext& context);
 

@@ -1,6 +1,7 @@
 // `tony attach`: shows a running job as tony-submit does, for a user who comes back to it.
 //
-// The job stays another process's: neither Ctrl-C nor the end of this program ends it.
+// The job stays another process's: neither Ctrl-C nor the end of this program ends it. With --owner
+// it becomes this one's, as a step's job whose client hands it over (docs/design/steps.md).
 #include <memory>
 
 #include "absl/status/status.h"
@@ -45,7 +46,7 @@ absl::StatusOr<int> RunAttach(const CommandLine& line, const VerbContext& contex
   };
   const absl::StatusOr<core::Verdict> verdict =
       FollowJob(style, context.environment, configuration,
-                {.id = job.id, .make_source = make_source, .owner = false});
+                {.id = job.id, .make_source = make_source, .owner = line.Has("owner")});
   if (verdict.ok()) return core::ExitCode(*verdict);
   if (!absl::IsCancelled(verdict.status())) return verdict.status();
   const std::string id = SafeText(job.id);
@@ -64,8 +65,11 @@ Verb AttachVerb() {
       "JOB is a job's name, a part of it from the start or to the end, or \"latest\" (the "
       "default).\n"
       "Shows the table of tony-submit, or lines if the output is no terminal, and ends with the "
-      "job.\nCtrl-C ends this program and not the job (exit status 6); tony kill ends a job.\n",
-      {{"quiet", "", false, "print the verdict only"},
+      "job.\nCtrl-C ends this program and not the job (exit status 6); tony kill ends a job. With "
+      "--owner\nCtrl-C stops the job, and without this program the job ends, a step's after "
+      "tony.client.lease.\n",
+      {{"owner", "", false, "the job is this program's from now on, as that of tony-submit is"},
+       {"quiet", "", false, "print the verdict only"},
        {"all", "", false, "list each task in the table, also where many are alike"}},
       1,
       &RunAttach,

@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "client/cli/durations.h"
 #include "client/cli/terminal.h"
 #include "client/jobs/job_json.h"
 #include "client/jobs/remove_job.h"
@@ -32,7 +33,7 @@ struct OldJobs {
 absl::StatusOr<OldJobs> ReadOldJobs(const CommandLine& line) {
   OldJobs old;
   if (line.Has("older")) {
-    TONY_ASSIGN_OR_RETURN(old.age, ReadDuration(line, "older", "7d"));
+    TONY_ASSIGN_OR_RETURN(old.age, ParseDuration("older", line.Value("older"), "7d"));
   }
   if (line.Has("keep") && !absl::SimpleAtoi(line.Value("keep"), &old.keep)) {
     return absl::InvalidArgumentError(

@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "client/cli/durations.h"
 #include "client/cli/terminal.h"
 #include "client/verbs/named_jobs.h"
 #include "client/verbs/verbs.h"
@@ -60,7 +61,7 @@ absl::StatusOr<int> RunWait(const CommandLine& line, const VerbContext& context)
   }
   std::optional<Duration> limit;
   if (line.Has("timeout")) {
-    TONY_ASSIGN_OR_RETURN(limit, ReadDuration(line, "timeout", "600"));
+    TONY_ASSIGN_OR_RETURN(limit, ParseDuration("timeout", line.Value("timeout"), "600"));
   }
   absl::StatusOr<NamedJobs> named = FindNamedJobs(line, context, line.positionals);
   if (!named.ok()) return AsBadUsage(named.status());

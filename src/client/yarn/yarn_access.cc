@@ -20,6 +20,8 @@ absl::StatusOr<backend::YarnCluster> FindCluster(const Environment& environment,
   options.staging_dir = yarn.staging_dir;
   options.user = environment.hadoop_user;
   options.home = environment.home;
+  options.given = environment.hadoop_values;
+  options.token_file = environment.token_file;
   options.timeout = yarn.timeout;
   return backend::YarnCluster::Find(options, EnvironmentVariable);
 }

@@ -59,7 +59,8 @@ bool FindVariable(const std::string& text, size_t* begin, size_t* end) {
 }  // namespace
 
 absl::StatusOr<Configuration> Configuration::Load(const std::string& folder,
-                                                  Environment environment) {
+                                                  Environment environment,
+                                                  const std::vector<GivenValue>& given) {
   Configuration configuration;
   configuration.folder_ = folder;
   configuration.environment_ = std::move(environment);
@@ -70,6 +71,7 @@ absl::StatusOr<Configuration> Configuration::Load(const std::string& folder,
     any = true;
     TONY_RETURN_IF_ERROR(configuration.Add(path));
   }
+  for (const GivenValue& value : given) configuration.Add(value);
   if (any) return configuration;
   return absl::NotFoundError(absl::StrCat("there is no Hadoop configuration in ", folder,
                                           Exists(folder) ? "" : ", which does not exist", "; ",
@@ -99,6 +101,18 @@ absl::Status Configuration::Add(const std::string& file) {
     if (!known.final) known = std::move(entry);
   }
   return absl::OkStatus();
+}
+
+// Hadoop's clients keep a final value, too, and only say so in their log.
+void Configuration::Add(const GivenValue& given) {
+  Entry& known = entries_[given.key];
+  if (known.final) {
+    notes_.push_back({given.origin, 0, given.key,
+                      absl::StrCat("has no effect: ", Where(given.key), " makes the key final"),
+                      ""});
+    return;
+  }
+  known = {.value = given.value, .file = given.origin};
 }
 
 std::optional<std::string> Configuration::Raw(const std::string& name) const {
@@ -177,7 +191,8 @@ absl::StatusOr<std::string> Configuration::Required(const std::string& key) cons
 
 std::string Configuration::Where(const std::string& key) const {
   if (const auto entry = entries_.find(key); entry != entries_.end()) {
-    return absl::StrCat(entry->second.file, ":", entry->second.line);
+    const auto& [value, file, line, final] = entry->second;
+    return line == 0 ? file : absl::StrCat(file, ":", line);
   }
   // If no file sets the key, the prefix tells the file in which a user would set it.
   const char* const file = absl::StartsWith(key, "yarn.")  ? "yarn-site.xml"

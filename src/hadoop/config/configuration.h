@@ -17,16 +17,24 @@ namespace tony::hadoop {
 /// Looks up an environment variable: its value, or nothing if it is not set.
 using Environment = std::function<std::optional<std::string>(const std::string& name)>;
 
+/// A value that the caller gives. A plain value.
+struct GivenValue {
+  std::string key;
+  std::string value;
+  std::string origin;  ///< where the user wrote it, for messages
+};
+
 /// Keys and values as Hadoop reads them. A later file (core, hdfs, yarn) overrides an earlier one,
-/// except for keys that the earlier one marks as final. In one file, the last value of a key wins.
-/// In a value, `${key}` stands for the value of that key, `${env.NAME}` for an environment variable
-/// and `${env.NAME:-text}` for one with a default. The keys that tony reads have Hadoop's defaults.
-/// A plain value.
+/// and values that the caller gives override all, except for keys that a file marks as final. In
+/// one file, the last value of a key wins. In a value, `${key}` stands for the value of that key,
+/// `${env.NAME}` for an environment variable and `${env.NAME:-text}` for one with a default. The
+/// keys that tony reads have Hadoop's defaults. A plain value.
 class Configuration {
  public:
   /// Reads `folder`, the value of HADOOP_CONF_DIR. NotFound – there is no such folder, or it has
   /// none of the files; InvalidArgument – a file cannot be read, or is no configuration.
-  static absl::StatusOr<Configuration> Load(const std::string& folder, Environment environment);
+  static absl::StatusOr<Configuration> Load(const std::string& folder, Environment environment,
+                                            const std::vector<GivenValue>& given = {});
 
   /// The value of `key`, without white space around it; empty if it has none. InvalidArgument – the
   /// value refers to an undefined variable, or to itself. All messages, also those of the functions
@@ -48,8 +56,8 @@ class Configuration {
 
   /// Whether a file sets `key`.
   bool IsSet(const std::string& key) const { return entries_.contains(key); }
-  /// The place where `key` is set, "FOLDER/yarn-site.xml:12", or, if no file sets it, the file
-  /// where it belongs.
+  /// The place where `key` is set, "FOLDER/yarn-site.xml:12" or the origin of a given value, or, if
+  /// nothing sets it, the file where it belongs.
   std::string Where(const std::string& key) const;
   /// Makes a status with `code`, such as InvalidArgument, whose message names file, line and key:
   /// "FILE:LINE: KEY: message; remedy".
@@ -64,11 +72,12 @@ class Configuration {
   struct Entry {
     std::string value;
     std::string file;
-    int line = 0;
+    int line = 0;  ///< 0: `file` is the origin of a given value
     bool final = false;
   };
 
   absl::Status Add(const std::string& file);
+  void Add(const GivenValue& given);
   std::optional<std::string> Raw(const std::string& name) const;
   std::optional<std::string> Variable(const std::string& name) const;
 

@@ -208,10 +208,14 @@ KeyGroup ClientKeys() {
        .type = ValueType::kMilliseconds,
        .default_value = "300000",
        .minimum = 1,
-       .status = KeyStatus::kOneBackend,
-       .reason = "yarn",
-       .meaning = "How long a job goes on without the client that submitted it. On the local "
-                  "backend the job ends at once. A detached job needs no client."},
+       .meaning = "How long a job on a cluster, or of a step of a workflow, goes on without a "
+                  "client that owns it; a step's job has 600000 unless the key is set. Another job "
+                  "on the local backend ends at once. A detached job needs no client."},
+      {.name = "tony.client.step-lines-per-second",
+       .type = ValueType::kCount,
+       .default_value = "100",
+       .meaning = "How many lines of its tasks' output a step of a workflow prints in a second; "
+                  "the rest is left out and counted, and tony logs has it. 0: all."},
       {.name = "tony.client.on-hangup",
        .type = ValueType::kChoice,
        .default_value = "detach",

@@ -105,7 +105,7 @@ EngineRun SomeRun() {
   run.writable_folders = {"/checkpoints"};
   run.user = 1000;
   run.group = 100;
-  run.keeps_descriptor = true;
+  run.descriptors = 1;
   run.monitor_file = "/home/u/.tony/jobs/local-1/secrets/local-1-c0001.monitor";
   run.executor_file = "/home/u/.tony/jobs/local-1/secrets/local-1-c0001-executor.monitor";
   run.arguments = {"--container-id=local-1-c0001"};

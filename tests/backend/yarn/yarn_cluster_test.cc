@@ -226,6 +226,42 @@ TEST_F(YarnClusterTest, NoNameNodeIsUnavailable) {
   EXPECT_THAT(Message(Refused(absl::StatusCode::kUnavailable)), HasSubstr("GETHOMEDIRECTORY"));
 }
 
+TEST_F(YarnClusterTest, TokensOfAFileComeBeforeTheTicket) {
+  configuration_.properties["yarn.resourcemanager.principal"] = "rm/_HOST@REALM";
+  configuration_.SetHdfs(name_node_);
+  const os::TemporaryFolder folder;
+  configuration_.options.token_file = folder / "tokens";
+  const auto write = [&](const std::vector<hadoop::Token>& tokens) {
+    hadoop::TokenStore store;
+    for (const hadoop::Token& token : tokens) store.tokens.emplace_back(token.service, token);
+    ASSERT_TRUE(hadoop::WriteTokenFile(configuration_.options.token_file, store,
+                                       hadoop::TokenFormat::kProtobuf)
+                    .ok());
+  };
+  // Without Kerberos nobody looks.
+  EXPECT_FALSE(Found().application_client().identity.token.has_value());
+  configuration_.properties["hadoop.security.authentication"] = "kerberos";
+  EXPECT_THAT(Message(Refused(absl::StatusCode::kNotFound)),
+              AllOf(HasSubstr("HADOOP_TOKEN_FILE_LOCATION: "), HasSubstr("/tokens")));
+  const hadoop::Token manager{"i", "p", hadoop::kResourceManagerDelegationToken, "10.0.0.1:8032"};
+  const hadoop::Token hdfs{"h", "p", hadoop::kHdfsDelegationToken, "10.0.0.2:8020"};
+  write({manager, hdfs});
+  const YarnCluster cluster = Found();
+  EXPECT_EQ(cluster.application_client().identity.token, manager);
+  EXPECT_EQ(cluster.user(), "ann");
+  // HDFS would give no other one.
+  EXPECT_EQ(**cluster.GetHdfsToken(), hdfs);
+  EXPECT_EQ(name_node_.asked("GETDELEGATIONTOKEN"), 0);
+  write({hdfs});
+  EXPECT_FALSE(Found().application_client().identity.token.has_value());
+}
+
+TEST_F(YarnClusterTest, GivenValuesOverrideTheFiles) {
+  configuration_.options.given = {{"yarn.resourcemanager.address", "::", "step:3"}};
+  EXPECT_THAT(Message(Refused(absl::StatusCode::kInvalidArgument)),
+              HasSubstr("step:3: yarn.resourcemanager.address"));
+}
+
 TEST_F(YarnClusterTest, WithKerberosTheNameNodeSaysWhoTheUserIs) {
   configuration_.properties["hadoop.security.authentication"] = "kerberos";
   EXPECT_THAT(Message(Refused(absl::StatusCode::kFailedPrecondition)),

@@ -8,6 +8,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "client/cli/options.h"
 #include "client/manual/roff_page.h"
 #include "client/verbs/verb_table.h"

@@ -58,7 +58,7 @@ class YarnSubmitTest : public StagedJobTest {
                                          {"tony.yarn.timeout-ms", "300"}});
     testing::internal::CaptureStderr();
     testing::internal::CaptureStdout();
-    const int code = RunYarnJob(options_, environment_, job);
+    const int code = RunYarnJob(options_, environment_, job, nullptr);
     out_ = testing::internal::GetCapturedStdout();
     said_ = testing::internal::GetCapturedStderr();
     return code;

@@ -80,6 +80,13 @@ void AddValues(Seeds& seeds) {
   for (const auto& [name, text] : values) seeds.push_back({"job_values", name, text});
 }
 
+void AddProperties(Seeds& seeds) {
+  seeds.push_back({"java_properties", "step",
+                   "#Fri Nov 27 12:00:00 UTC 2026\nazkaban.webserverhost=http\\://h\\:8081\n"
+                   "a\\ b:1,\\\r\n  2\r! c\n\nword\tgr\\u00C3\\u00B6\\u20AC \xF6\\t\\\\\n"});
+  seeds.push_back({"java_properties", "pair", "=\\ud83d\\uDE00\n#\\\nb \\"});
+}
+
 void AddPlans(Seeds& seeds) {
   core::RendezvousPlan plan;
   plan.slots = core::PlanSlots({{"host", 2}, {"other", 1}}, 3).value();
@@ -127,6 +134,7 @@ void AddTextSeeds(Seeds& seeds) {
   AddRequests(seeds);
   AddJobFiles(seeds);
   AddValues(seeds);
+  AddProperties(seeds);
   AddPlans(seeds);
   AddOutput(seeds);
   AddTerminalText(seeds);

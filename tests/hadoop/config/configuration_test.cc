@@ -13,6 +13,7 @@
 namespace tony::hadoop {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -34,13 +35,15 @@ class ConfigurationTest : public testing::Test {
     ASSERT_TRUE(os::WriteFileAtomically(folder_ / file, text).ok());
   }
 
-  Configuration Load() {
-    auto loaded = Configuration::Load(folder_.path(),
-                                      [](const std::string& name) -> std::optional<std::string> {
-                                        if (name == "HOST") return "from-environment";
-                                        if (name == "EMPTY") return "";
-                                        return std::nullopt;
-                                      });
+  Configuration Load(const std::vector<GivenValue>& given = {}) {
+    auto loaded = Configuration::Load(
+        folder_.path(),
+        [](const std::string& name) -> std::optional<std::string> {
+          if (name == "HOST") return "from-environment";
+          if (name == "EMPTY") return "";
+          return std::nullopt;
+        },
+        given);
     EXPECT_TRUE(loaded.ok()) << loaded.status();
     return *std::move(loaded);
   }
@@ -59,6 +62,25 @@ TEST_F(ConfigurationTest, LaterFilesWinButForWhatIsFinal) {
   EXPECT_EQ(*configuration.Text("a"), "yarn");
   EXPECT_EQ(*configuration.Text("b"), "core");
   EXPECT_EQ(configuration.Where("c"), folder_ / "yarn-site.xml:4");
+}
+
+TEST_F(ConfigurationTest, GivenValuesWinButForWhatIsFinal) {
+  WriteText("core-site.xml",
+            "<configuration>"
+            "<property><name>a</name><value>core</value></property>\n"
+            "<property><name>b</name><value>core</value><final>true</final></property>"
+            "</configuration>");
+  const Configuration configuration = Load({{"a", "${c}!", "step:1"},
+                                            {"b", "given", "step:2"},
+                                            {"c", "given", "step:3"},
+                                            {"d", "x", "step:4"}});
+  EXPECT_EQ(*configuration.Text("a"), "given!");
+  EXPECT_EQ(*configuration.Text("b"), "core");
+  EXPECT_EQ(configuration.Where("c"), "step:3");
+  EXPECT_THAT(Message(configuration.Number("d", 0).status()), HasSubstr("step:4: d: 'x' is no"));
+  ASSERT_EQ(configuration.notes().size(), 1u);
+  EXPECT_THAT(jobfile::RenderProblem(configuration.notes()[0]),
+              AllOf(HasSubstr("step:2: b: has no effect: "), HasSubstr("core-site.xml:2")));
 }
 
 TEST_F(ConfigurationTest, InOneFileTheLastWinsAndThatIsNoted) {

@@ -24,7 +24,7 @@ TEST(StatusConvertTest, OkIsOk) {
 }
 
 TEST(StatusConvertTest, ACodeThatIsNoneOfGrpcsIsUnknown) {
-  const absl::Status status = FromGrpc(grpc::Status(static_cast<grpc::StatusCode>(99), "new"));
+  const absl::Status status = FromGrpc(grpc::Status(static_cast<grpc::StatusCode>(20), "new"));
   EXPECT_FALSE(status.ok());
   EXPECT_EQ(status.code(), absl::StatusCode::kUnknown);
   EXPECT_EQ(status.message(), "new");

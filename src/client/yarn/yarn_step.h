@@ -1,0 +1,63 @@
+// The folder of a step in a cluster's file system (docs/design/steps.md).
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "backend/yarn/yarn_cluster.h"
+#include "storage/job_files.h"
+
+namespace tony::client {
+
+/// One step of this user. All calls: the codes of storage::JobFiles. Not thread safe.
+class YarnStep {
+ public:
+  /// The codes of backend::YarnCluster::OpenStaging().
+  static absl::StatusOr<YarnStep> Open(const backend::YarnCluster& cluster, const std::string& key);
+
+  /// The newest job that an attempt has taken the step for. Plain data.
+  struct Taken {
+    int number = 0;  ///< jobs so far; 0: there was none
+    std::string job;
+  };
+  /// The codes of storage::JobFiles.
+  absl::StatusOr<Taken> Last();
+  /// Takes the step for `job`, which is not submitted yet, as the job of this number. AlreadyExists
+  /// – another attempt was faster.
+  absl::Status Take(int number, const std::string& job);
+
+  /// Whether the ApplicationMaster of `job` has begun. The codes of storage::JobFiles.
+  absl::StatusOr<bool> HasBegun(const std::string& job);
+  /// Gives up a job that was not submitted; its ApplicationMaster, if there is one after all, does
+  /// not begin. False: it has begun before. The codes of storage::JobFiles.
+  absl::StatusOr<bool> GiveUp(const std::string& job);
+  /// Whether an attempt has given up `job`. The codes of storage::JobFiles.
+  absl::StatusOr<bool> IsGivenUp(const std::string& job);
+
+  /// The codes of storage::JobFiles.
+  absl::StatusOr<bool> IsReported(const std::string& job);
+  /// The codes of storage::JobFiles.
+  absl::Status MarkReported(const std::string& job);
+
+  /// The checkpoint folder of a job that names none.
+  const std::string& checkpoints() const { return checkpoints_; }
+  /// The codes of storage::JobFiles.
+  absl::Status RemoveCheckpoints();
+
+ private:
+  YarnStep(std::unique_ptr<storage::JobFiles> files, std::string folder, std::string checkpoints)
+      : files_(std::move(files)),
+        folder_(std::move(folder)),
+        checkpoints_(std::move(checkpoints)) {}
+  /// What is in the job's claim; empty: there is none.
+  absl::StatusOr<std::string> ReadClaim(const std::string& job);
+
+  std::unique_ptr<storage::JobFiles> files_;
+  std::string folder_;  ///< relative to the staging folder
+  std::string checkpoints_;
+};
+
+}  // namespace tony::client

@@ -262,6 +262,22 @@ class LifetimeTest(PackageTest):
             list(job.logs("ps:3"))
 
 
+class StepTest(PackageTest):
+    """Jobs that are steps of a workflow."""
+
+    def test_a_second_attempt_adopts_the_job(self):
+        gate = self.pipe("gate")
+        first = self.start_job(f"read < {gate.path}", step_key="prepare|1")
+        second = self.start_job("exit 7", step_key="prepare|1")
+        self.assertEqual(second.id, first.id)
+        with self.assertRaisesRegex(tony.TonyError, first.id):
+            self.start_job("exit 7", step_key="prepare|1", on_existing="fail")
+        gate.write(1)
+        for job in (first, second):
+            self.assertEqual(job.result(DEADLINE).reason, "TASKS_SUCCEEDED")
+        self.assertEqual(len(tony.jobs()), 1)
+
+
 class AsyncioTest(PackageTest):
     """tony.aio."""
 

@@ -33,7 +33,7 @@ BEFORE = {
 # What looks like a key: Python's modules, the label of containers, and files.
 NO_KEYS = (
     *("tony.collective", "tony.jax", "tony.folder", "tony.aio", "tony.submit", "tony.run", "tony.start", "tony.attach"),
-    *("tony.jobs", "tony.Job", "tony.Type", "tony.TonyError", "tony.RankFailed", "tony.report", "tony.__path__"),
+    *("tony.jobs", "tony.Job", "tony.Type", "tony.TonyError", "tony.RankFailed", "tony.report", "tony.airflow", "tony.__path__"),
 )
 NO_KEY_ENDS = (".xml",)
 COLUMNS, ROWS = 100, 50

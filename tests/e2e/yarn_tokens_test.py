@@ -7,6 +7,7 @@ PROGRAMS is the folder of tony-submit and its companions, with the runtime bundl
 Exits with 77 where Hadoop or a KDC cannot run.
 """
 
+import json
 import os
 import pathlib
 import subprocess
@@ -54,12 +55,23 @@ class Tokens(unittest.TestCase):
         self.site.environment["KRB5CCNAME"] = f"/tmp/krb5cc__p__flow__{os.getpid()}"
         self.site.environment["HADOOP_TOKEN_FILE_LOCATION"] = str(self.tokens)
 
-    def test_a_job_needs_only_the_file(self):
-        job = self.site.submit(*SMALL, "--executes", "test -s $HADOOP_TOKEN_FILE_LOCATION")
+    def be_a_step(self, *properties):
+        """What follows is a step of Azkaban."""
+        file = self.site.folder / "properties"
+        file.write_text("\n".join(["azkaban.flow.execid=7", "azkaban.job.id=train", *properties]))
+        outputs = self.site.folder / "outputs"
+        outputs.touch()
+        self.site.environment.update(JOB_PROP_FILE=str(file), JOB_OUTPUT_PROP_FILE=str(outputs))
+        return outputs
+
+    def test_a_step_needs_only_the_file(self):
+        outputs = self.be_a_step("executes=test -s $HADOOP_TOKEN_FILE_LOCATION")
+        job = self.site.submit("--step", *SMALL)
         self.assertEqual(job.wait(DEADLINE_SECONDS), 0, job.describe() + job.errors())
         # YARN has not cancelled the tokens at the job's end: they are not the job's.
         result = self.site.run("tony", "status", job.id, deadline_seconds=DEADLINE_SECONDS)
         self.assertIn("SUCCEEDED", result.stdout + result.stderr)
+        self.assertEqual(json.loads(outputs.read_text())["train.job"], job.id)
 
     def test_a_job_is_stopped_with_the_file(self):
         job = self.site.submit(*SMALL, "--executes", "sleep 1000")
@@ -80,15 +92,19 @@ class Tokens(unittest.TestCase):
             self.assertIn(str(file), result.stderr)
             self.assertIn(words, result.stderr)
 
+    def test_a_step_gives_settings_of_hadoop(self):
+        self.be_a_step("executes=true", "hadoop-inject.hadoop.security.authentication=magic")
+        result = self.site.run("tony-submit", "--step", *SMALL)
+        self.assertNotEqual(result.returncode, 0)
+        self.assertIn(f"{self.site.folder}/properties:4: hadoop.security.authentication: 'magic'",
+                      result.stderr)
+
     def test_without_both(self):
         del self.site.environment["HADOOP_TOKEN_FILE_LOCATION"]
         result = self.site.run("tony-submit", "--executes", "true", *SMALL)
         self.assertEqual(result.returncode, INFRASTRUCTURE, result.stderr)
         self.assertIn("get a ticket with kinit", result.stderr)
-        properties = self.site.folder / "properties"
-        properties.write_text("executes=true\n")
-        self.site.environment["JOB_PROP_FILE"] = str(properties)
-        self.site.environment["JOB_OUTPUT_PROP_FILE"] = str(self.site.folder / "outputs")
+        self.be_a_step("executes=true")
         result = self.site.run("tony-submit", "--step", *SMALL)
         self.assertEqual(result.returncode, INFRASTRUCTURE, result.stderr)
         self.assertIn("Azkaban sets KRB5CCNAME to a cache that does not exist", result.stderr)

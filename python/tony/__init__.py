@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from ._call import Call as Call, run as run, start as start
     from ._job import Job as Job, attach as attach, jobs as jobs, submit as submit
+    from ._report import report as report
     from .errors import (BadJob as BadJob, CannotPickle as CannotPickle, InfrastructureError as InfrastructureError,
                          JobEndedBadly as JobEndedBadly, JobFailed as JobFailed, Killed as Killed,
                          NeverFits as NeverFits, NoSuchJob as NoSuchJob, ProgramsNotFound as ProgramsNotFound,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "_call": ("Call", "run", "start"),
     "_job": ("Job", "attach", "jobs", "submit"),
+    "_report": ("report",),
     "errors": ("BadJob", "CannotPickle", "InfrastructureError", "JobEndedBadly", "JobFailed", "Killed", "NeverFits",
                "NoSuchJob", "ProgramsNotFound", "RankFailed", "TonyError"),
     "records": ("Event", "Exit", "JobStatus", "LogLine", "Problem", "TaskStatus", "Verdict"),

@@ -49,6 +49,8 @@ constexpr std::chrono::seconds kPastPause{5};
 
 /// Limit on the notes of clients, so that no client can make the history long.
 constexpr int kMostClientsNotes = 20;
+/// Limit on the notes about commands in tasks.
+constexpr int kMostExecNotes = 100;
 
 /// How long the readers of this process's own log may take to receive the end of it.
 constexpr std::chrono::seconds kReportPatience{1};
@@ -259,8 +261,10 @@ void ApplicationMaster::MakeServices() {
       platform_->job_id(), *relay_, [this](core::JobInput input) {
         loop_.Post([this, input = std::move(input)] { runner_->Take(input); });
       });
-  tunnels_ = std::make_unique<Tunnels>(loop_, *machine_, *executor_service_, *relay_,
-                                       [this](const auto& wish) { return SendOwnLogs(wish); });
+  tunnels_ = std::make_unique<Tunnels>(
+      loop_, *machine_, *executor_service_, *relay_,
+      [this](const auto& wish) { return SendOwnLogs(wish); },
+      [this](const std::string& note) { RecordExec(note); });
   own_logs_ = std::make_unique<rpc::LogSenders>(loop_, platform_->own_log_folder());
   rpc::JobService::Callbacks callbacks;
   callbacks.on_stop = [this](const std::string& reason) {
@@ -376,6 +380,15 @@ void ApplicationMaster::RecordClientsNote(const std::string& sentence) {
     return LogDebug("a client's note is not recorded", {{"note", sentence}});
   }
   history_->Record(core::JobNote{sentence});
+}
+
+void ApplicationMaster::RecordExec(const std::string& sentence) {
+  LogInfo(sentence, {{"job", platform_->job_id()}});
+  if (history_->ended() || exec_notes_ >= kMostExecNotes) return;
+  const bool last = ++exec_notes_ == kMostExecNotes;
+  history_->Record(core::JobNote{
+      last ? absl::StrCat(sentence, "; further ones are in the ApplicationMaster's log only")
+           : sentence});
 }
 
 void ApplicationMaster::AwaitOwner() {

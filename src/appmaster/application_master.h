@@ -76,6 +76,8 @@ class ApplicationMaster {
   absl::Status OpenBackend(const jobfile::BuildResult& built);
   void Stop(core::Reason reason, const std::string& sentence);
   /// Records a sentence of a client, unless clients have recorded many.
+  /// Records that a client runs a command in a task.
+  void RecordExec(const std::string& sentence);
   void RecordClientsNote(const std::string& sentence);
   void OnOwnerAttached();
   void OnOwnerLost();
@@ -125,6 +127,7 @@ class ApplicationMaster {
   std::unique_ptr<rpc::LogSenders> own_logs_;
   std::unique_ptr<EventLoop::Handle> report_deadline_;
   int clients_notes_ = 0;  ///< number of clients' notes that this ApplicationMaster has recorded
+  int exec_notes_ = 0;     ///< number of commands of clients that it has recorded
   bool finished_ = false;
 };
 

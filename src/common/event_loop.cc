@@ -37,20 +37,23 @@ class TimerHandle : public EventLoop::Handle {
   Lifetime lifetime_;
 };
 
-class ReadableHandle : public EventLoop::Handle {
+class DescriptorHandle : public EventLoop::Handle {
  public:
-  ReadableHandle(asio::io_context& context, int fd, std::function<void()> function)
-      : state_(std::make_shared<State>(context, fd, std::move(function))) {
+  using Descriptor = asio::posix::stream_descriptor;
+
+  DescriptorHandle(asio::io_context& context, int fd, Descriptor::wait_type what,
+                   std::function<void()> function)
+      : state_(std::make_shared<State>(context, fd, std::move(function))), what_(what) {
     Wait();
   }
   // The caller owns `fd`: release() ends the wait without closing it.
-  ~ReadableHandle() override { state_->descriptor.release(); }
+  ~DescriptorHandle() override { state_->descriptor.release(); }
 
  private:
   struct State {
     State(asio::io_context& context, int fd, std::function<void()> f)
         : descriptor(context, fd), function(std::move(f)) {}
-    asio::posix::stream_descriptor descriptor;
+    Descriptor descriptor;
     std::function<void()> function;
   };
 
@@ -62,11 +65,11 @@ class ReadableHandle : public EventLoop::Handle {
       state->function();
       if (!handle.ended()) Wait();
     };
-    state_->descriptor.async_wait(asio::posix::stream_descriptor::wait_read,
-                                  lifetime_.Guard(handler));
+    state_->descriptor.async_wait(what_, lifetime_.Guard(handler));
   }
 
   const std::shared_ptr<State> state_;
+  const Descriptor::wait_type what_;
   const Lifetime lifetime_;
 };
 
@@ -101,7 +104,7 @@ class SignalHandle : public EventLoop::Handle {
     std::function<void(int)> function;
   };
 
-  // As ReadableHandle::Wait().
+  // As DescriptorHandle::Wait().
   void Wait() {
     const auto handler = [this, state = state_](const auto& error, int number) {
       if (error) return;
@@ -132,7 +135,14 @@ std::unique_ptr<EventLoop::Handle> EventLoop::After(Duration delay,
 
 std::unique_ptr<EventLoop::Handle> EventLoop::WatchReadable(int fd,
                                                             std::function<void()> function) {
-  return std::make_unique<ReadableHandle>(impl_->context, fd, std::move(function));
+  return std::make_unique<DescriptorHandle>(
+      impl_->context, fd, asio::posix::stream_descriptor::wait_read, std::move(function));
+}
+
+std::unique_ptr<EventLoop::Handle> EventLoop::WatchWritable(int fd,
+                                                            std::function<void()> function) {
+  return std::make_unique<DescriptorHandle>(
+      impl_->context, fd, asio::posix::stream_descriptor::wait_write, std::move(function));
 }
 
 std::unique_ptr<EventLoop::Handle> EventLoop::WatchSignals(const std::vector<int>& signals,

@@ -35,6 +35,9 @@ class EventLoop {
   /// Runs `function` each time `fd` is readable or at its end. The caller must keep `fd` open until
   /// after the handle is destroyed.
   [[nodiscard]] std::unique_ptr<Handle> WatchReadable(int fd, std::function<void()> function);
+  /// Runs `function` each time `fd` takes more bytes, or is broken. For its callers as
+  /// WatchReadable(); a caller that has nothing to write must destroy the handle.
+  [[nodiscard]] std::unique_ptr<Handle> WatchWritable(int fd, std::function<void()> function);
   /// Runs `function(number)` for each arrival of one of `signals`. A SIGHUP that is ignored because
   /// `nohup` started the process stays ignored.
   [[nodiscard]] std::unique_ptr<Handle> WatchSignals(const std::vector<int>& signals,

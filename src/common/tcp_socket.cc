@@ -4,7 +4,7 @@
 
 #include <fcntl.h>
 
-#include <array>
+#include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -23,7 +23,6 @@ using Tcp = asio::ip::tcp;
 
 namespace {
 
-constexpr size_t kReadBytes = size_t{64} * 1024;
 // Pause after a failed accept, for example for lack of descriptors.
 constexpr std::chrono::milliseconds kAcceptPause{100};
 
@@ -77,20 +76,25 @@ struct TcpSocket::State : std::enable_shared_from_this<State> {
 
   /// Waits until there is something to read, and only then uses a buffer: an idle connection costs
   /// none.
-  void AwaitInput(OnRead on_read) {
-    socket.async_wait(
-        Tcp::socket::wait_read,
-        [self = shared_from_this(), on_read = std::move(on_read)](const error_code& error) mutable {
-          if (self->open) self->ReadInput(error, std::move(on_read));
-        });
+  void AwaitInput(OnRead on_read, size_t most) {
+    socket.async_wait(Tcp::socket::wait_read,
+                      [self = shared_from_this(), on_read = std::move(on_read),
+                       most](const error_code& error) mutable {
+                        if (self->open) self->ReadInput(error, std::move(on_read), most);
+                      });
   }
 
-  void ReadInput(error_code error, OnRead on_read) {
-    std::array<char, kReadBytes> bytes;
-    const size_t size = error ? 0 : socket.read_some(asio::buffer(bytes), error);
-    if (error == asio::error::would_block) return AwaitInput(std::move(on_read));
+  void ReadInput(error_code error, OnRead on_read, size_t most) {
+    std::string bytes;
+    if (!error) {
+      error_code unknown;
+      const size_t available = socket.available(unknown);
+      bytes.resize(std::clamp(available, size_t{1}, most));
+      bytes.resize(socket.read_some(asio::buffer(bytes), error));
+    }
+    if (error == asio::error::would_block) return AwaitInput(std::move(on_read), most);
     if (error && error != asio::error::eof) return on_read(Lost(error));
-    on_read(std::string(bytes.data(), size));
+    on_read(std::move(bytes));
   }
 
   Tcp::socket socket;
@@ -105,7 +109,7 @@ TcpSocket::TcpSocket(std::shared_ptr<State> state) : state_(std::move(state)) {}
 
 TcpSocket::~TcpSocket() { state_->Close(); }
 
-void TcpSocket::Read(OnRead on_read) { state_->AwaitInput(std::move(on_read)); }
+void TcpSocket::Read(OnRead on_read, size_t most) { state_->AwaitInput(std::move(on_read), most); }
 
 void TcpSocket::Write(std::string bytes, OnWritten on_written) {
   std::vector<Piece> pieces;

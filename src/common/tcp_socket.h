@@ -38,9 +38,9 @@ class TcpSocket {
   TcpSocket(const TcpSocket&) = delete;
   TcpSocket& operator=(const TcpSocket&) = delete;
 
-  /// Waits for bytes, at most 64 KiB; no memory is reserved for them until they come. Must not be
+  /// Waits for bytes, at most `most`; no memory is reserved for them until they come. Must not be
   /// called again before the callback.
-  void Read(OnRead on_read);
+  void Read(OnRead on_read, size_t most = size_t{64} * 1024);
   /// Sends all of `bytes`. Must not be called again before the callback.
   void Write(std::string bytes, OnWritten on_written);
   /// Bytes to send; `shared` bytes go to several peers without a copy for each.

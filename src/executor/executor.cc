@@ -79,6 +79,7 @@ Executor::Executor(EventLoop& loop, os::Keeper& keeper, Options options, std::st
       options_(std::move(options)),
       working_folder_(std::move(working_folder)),
       environment_(std::move(environment)),
+      exec_(loop, keeper),
       process_(loop, keeper,
                {[this](pid_t pid) {
                   held_.phase = Phase::kRunning;
@@ -87,7 +88,8 @@ Executor::Executor(EventLoop& loop, os::Keeper& keeper, Options options, std::st
                 },
                 [this](core::TaskExit exit) { OnTaskEnded(std::move(exit)); },
                 [this] { OnTreeGone(); }, [this](const std::string& why) { ShutDown(1, why); },
-                [this](const std::string& sentence) { Send(LogLossMessage(sentence)); }}),
+                [this](const std::string& sentence) { Send(LogLossMessage(sentence)); },
+                [this](const os::KeeperEvent& event) { OnExecEvent(event); }}),
       meter_(loop, keeper,
              {[this] { return process_.active(); },
               [this](const core::TaskUsage& usage) { OnUsage(usage); },
@@ -219,23 +221,6 @@ void Executor::OnReattached(const v1::Reattached& reattached) {
     Send(SilentMessage(run_, silence->millis, silence->cpu_share));
   }
   if (ports_.visualization_port() != 0) Send(VisualizationMessage(run_, visualization_listens_));
-}
-
-// A tunnel may reach the task's reserved ports and nothing else on this machine, even if the
-// ApplicationMaster asks for another port.
-void Executor::OnOpenTunnel(const v1::OpenTunnel& wish) {
-  if (wish.has_logs()) {
-    return tunnels_->Open(wish, connection_->address(),
-                          assignment_.log_folder().empty()
-                              ? absl::OkStatus()
-                              : absl::UnimplementedError("its logs lie in the job's folder"));
-  }
-  const bool own = wish.port() > 0 && (wish.port() == ports_.task_port() ||
-                                       wish.port() == ports_.visualization_port());
-  tunnels_->Open(wish, connection_->address(),
-                 own ? absl::OkStatus()
-                     : absl::PermissionDeniedError(absl::StrCat(
-                           "port ", wish.port(), " is not reserved for the task (any more)")));
 }
 
 // The assignment is the answer to the hello, so it renews the lease from the time of the hello.
@@ -387,6 +372,8 @@ void Executor::RunTask(const std::string& shell_command, const core::ClusterSpec
   TaskProcess::Command command;
   command.shell_command = shell_command;
   identity_.counters_folder = FreshCountersFolder(working_folder_);
+  identity_.report_pipe = absl::StrCat(working_folder_, "/.tony-progress");
+  command.report_pipe = identity_.report_pipe;
   command.environment =
       TaskEnvironment(environment_, assignment_, identity_, cluster, hadoop_, working_folder_);
   command.working_folder = working_folder_;
@@ -415,6 +402,8 @@ void Executor::RunTask(const std::string& shell_command, const core::ClusterSpec
   hung_.clear();
   LogDebug("starting the program", {{"epoch", identity_.epoch}, {"attempt", identity_.attempt}});
   run_ = {identity_.epoch, identity_.attempt};
+  exec_.OnTaskStart({rpc::FromProto(assignment_.task()).ToString(), command.environment,
+                     working_folder_, command.kill_grace});
   process_.Run(command);
 }
 
@@ -441,6 +430,7 @@ void Executor::OnTaskEnded(core::TaskExit exit) {
   LogInfo(absl::StrCat("the program ", exit.Describe()),
           {{"epoch", run_.epoch}, {"attempt", run_.attempt}});
   horovod_->OnEnded();
+  exec_.OnTaskEnded();
   if (!preparing_) {
     held_.phase = Phase::kEnded;
     held_.exit = exit;
@@ -481,8 +471,9 @@ void Executor::Leave() {
   heartbeat_timer_.reset();
   // Queued messages (the end of the task, for example) and the last part of the logs are still
   // sent. A receiver that does not take them is waited for until the deadline only.
-  unsaid_ = 2;
+  unsaid_ = 3;
   connection_->Close();
+  exec_.Finish([this] { OnSaid(); });
   tunnels_->FinishLogs([this] { OnSaid(); });
   leave_deadline_ = loop_.After(kLeavePatience, [this] {
     LogWarning("leaving, though the last messages or lines of logs are not sent");

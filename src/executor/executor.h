@@ -11,6 +11,7 @@
 #include "common/clock.h"
 #include "common/event_loop.h"
 #include "core/job/job_input.h"
+#include "executor/exec/exec_sessions.h"
 #include "executor/horovod/horovod_task.h"
 #include "executor/master/executor_messages.h"
 #include "executor/master/master_connection.h"
@@ -72,6 +73,10 @@ class Executor {
   void OnReattached(const v1::Reattached& reattached);
   void OnHeartbeatAnswer(const v1::HeartbeatAnswer& answer);
   void OnOpenTunnel(const v1::OpenTunnel& wish);
+  /// Whether a tunnel may reach this port.
+  absl::Status CheckPort(int port) const;
+  absl::Status OpenExec(const v1::OpenTunnel& wish);
+  void OnExecEvent(const os::KeeperEvent& event);
   /// False if another ApplicationMaster has replaced the one with this incarnation.
   bool Obeys(int incarnation);
   v1::ExecutorMessage Hello();
@@ -105,7 +110,8 @@ class Executor {
   /// Prints that the machine lacks what every executor needs.
   void ReportUnable(const absl::Status& why);
   void Leave();
-  /// Called once by the connection and once by the log readers when they have received everything.
+  /// Called once each by the connection, the log readers and the commands' clients when they have
+  /// received everything.
   void OnSaid();
   void Send(v1::ExecutorMessage message) { connection_->Send(std::move(message)); }
 
@@ -115,6 +121,7 @@ class Executor {
   const Options options_;
   const std::string working_folder_;
   const std::vector<std::string> environment_;
+  ExecSessions exec_;
   TaskProcess process_;
   TaskPorts ports_;
   TaskMeter meter_;
@@ -134,8 +141,7 @@ class Executor {
   core::Environment hadoop_;   ///< variables that the program needs to read HDFS by itself
   bool preparing_ = false;     ///< a Prepare was received, and Registered is not sent yet
   bool shutting_down_ = false;
-  int unsaid_ =
-      0;  ///< how many of the two, connection and log readers, still have something to send
+  int unsaid_ = 0;  ///< how many of connection, log readers and commands have something to send
   int exit_code_ = 1;
   int signal_ = 0;    ///< the signal that began the shutdown; 0: none did
   std::string hung_;  ///< why a hung program is being ended; empty: it is not

@@ -48,6 +48,7 @@ class Pipe {
     const ssize_t count = ::read(read_fd_, text.data(), limit);
     return count < 0 ? "-" : text.substr(0, static_cast<size_t>(count));
   }
+  int write_fd() const { return write_fd_; }
   void CloseWriteEnd() {
     if (write_fd_ >= 0) ::close(write_fd_);
     write_fd_ = -1;

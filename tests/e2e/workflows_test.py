@@ -42,22 +42,37 @@ class WorkflowTest(JobTest):
             "PYTHONDONTWRITEBYTECODE": "1",
         }
 
-    def start(self, command, folder=None):
+    def start(self, command):
         """Starts a command of the workflow system."""
-        process = subprocess.Popen(
-            command, cwd=folder or self.folder, env=self.environment, stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
-        )
-        self.addCleanup(process.stdout.close)
-        self.addCleanup(process.wait)
-        self.addCleanup(process.kill)
+        # A file: Prefect leaves its temporary server behind, which would hold a pipe open.
+        with open(self.folder / "output", "wb") as output:
+            process = subprocess.Popen(
+                command, cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL, stdout=output,
+                stderr=subprocess.STDOUT, start_new_session=True,
+            )
+        self.addCleanup(self._end, process)
         return process
+
+    @staticmethod
+    def _end(process):
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        process.wait()
+
+    def output(self):
+        """What the system has printed, its end at least."""
+        return (self.folder / "output").read_text(errors="replace")[-6000:]
 
     def finish(self, process, code=0):
         """The output of a command, which ends with `code`."""
-        text, _ = process.communicate(timeout=SYSTEM_SECONDS)
-        self.assertEqual(process.returncode, code, text[-6000:])
-        return text
+        try:
+            process.wait(SYSTEM_SECONDS)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(self.output()) from None
+        self.assertEqual(process.returncode, code, self.output())
+        return self.output()
 
     def run_system(self, command, code=0):
         """Runs a command of the workflow system to its end; returns its output."""
@@ -78,14 +93,21 @@ class WorkflowTest(JobTest):
         )
         return ready
 
+    def await_line(self, process, ready):
+        """Waits until the job's task runs."""
+        try:
+            ready.read(SYSTEM_SECONDS)
+        except AssertionError as error:
+            raise AssertionError(f"{process.poll()}\n{self.output()}") from error
+
     def assert_stops(self, process, number, ready):
         """A signal to the workflow system's process stops the job."""
-        ready.read(SYSTEM_SECONDS)
+        self.await_line(process, ready)
         process.send_signal(number)
-        text, _ = process.communicate(timeout=SYSTEM_SECONDS)
+        process.wait(SYSTEM_SECONDS)
         job = self.site.verb("list")[0]
         self.site.run("tony", "wait", job["id"], "--timeout", str(END_SECONDS))
-        self.assertEqual(self.site.verb("status", job["id"])["state"], "KILLED", text[-6000:])
+        self.assertEqual(self.site.verb("status", job["id"])["state"], "KILLED", self.output())
         self.assertTrue(machine.wait_until(lambda: not machine.processes_with(job["id"]), END_SECONDS))
         self.assertNotEqual(process.returncode, 0)
 
@@ -129,7 +151,7 @@ class MakeTest(WorkflowTest):
     def test_control_c(self):
         ready = self.slow_job()
         process = self.start(["setsid", "--wait", *map(str, self.command())])
-        ready.read(SYSTEM_SECONDS)
+        self.await_line(process, ready)
         # A terminal sends SIGINT to the whole group.
         (make,) = (pid for pid, line in machine.processes_with("Makefile").items() if line.startswith("make"))
         os.killpg(os.getpgid(make), signal.SIGINT)
@@ -144,7 +166,7 @@ class LuigiTest(WorkflowTest):
 
     def command(self):
         """A call of Luigi."""
-        self.environment["PYTHONPATH"] = str(EXAMPLES / "luigi")
+        self.environment.update(PYTHONPATH=str(EXAMPLES / "luigi"), LUIGI_CONFIG_PATH=str(EXAMPLES / "luigi/luigi.cfg"))
         arguments = ["--module", "train", "Evaluate", "--local-scheduler", "--day", "2026-11-27"]
         return [self.python("luigi"), "-m", "luigi", *arguments]
 
@@ -165,7 +187,8 @@ class PrefectTest(WorkflowTest):
     def command(self):
         """A run of the flow."""
         self.environment.update(DO_NOT_TRACK="1", PREFECT_HOME=str(self.folder / "prefect"),
-                                PREFECT_SERVER_ANALYTICS_ENABLED="false")
+                                PREFECT_SERVER_ANALYTICS_ENABLED="false",
+                                PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS=str(SYSTEM_SECONDS))
         return [self.python("prefect"), EXAMPLES / "prefect/flow.py"]
 
     def test_flow(self):

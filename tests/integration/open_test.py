@@ -176,18 +176,18 @@ class OpenTest(integration_case.JobTest):
         self.assertEqual(result.returncode, 1)
         self.assertIn("there are no jobs", result.stderr)
         line = self.pipe("line")
-        job = self.submit(f"read word < {line.path}")
-        job.wait_until_running("worker:0")
+        job = self.submit(f"read word < {line.path}", workers=2)
+        job.wait_until_running("worker:0", "worker:1")
         for arguments, code, says in (
-            (["--task", "worker:1"], 1, "no task 'worker:1'"),
-            (["--task", "worker"], 2, "--task=TYPE:INDEX"),
+            (["--task", "worker:2"], 1, "no task 'worker:2'"),
+            (["--task", "worker"], 2, "write TYPE:INDEX"),
             (["--tensorboard", "--port", "x"], 2, "--port 'x' is no port"),
             (["--port", "6006"], 2, "--port is for"),
         ):
             result = self.site.run("tony", "open", job.id, *arguments)
             self.assertEqual(result.returncode, code, result.stderr)
             self.assertIn(says, result.stderr)
-        line.write()
+        line.write(2)
         self.assert_succeeds(job)
         result = self.site.run("tony", "open", job.id)
         self.assertEqual(result.returncode, 1)

@@ -103,6 +103,15 @@ class OutputTest(StepTest):
         self.assertEqual(summary["exit_code"], 1)
         self.assertIn("no data", summary["tail"])
 
+    def test_reported_values_are_in_the_summary(self):
+        self.run_attempt("echo step=1 loss=2.5 > $TONY_PROGRESS; "
+                         "echo 'step=2 note=\"all well\" nothing =x' > $TONY_PROGRESS")
+        self.assertEqual(self.summary()["metrics"], {"loss": "2.5", "note": "all well", "step": "2"})
+
+    def test_a_program_that_reports_without_end_is_harmless(self):
+        self.run_attempt("timeout 1 yes $(seq -s= 1 100) > $TONY_PROGRESS; echo last=1 > $TONY_PROGRESS")
+        self.assertEqual(self.summary()["exit_code"], 0)
+
     def test_a_bad_job_has_a_summary_too(self):
         self.run_attempt("true", "--conf", "tony.worker.memory=much", code=2)
         summary = self.summary()

@@ -52,7 +52,7 @@ FOLDER_ORDER = {
     "backend": ["image", "local", "yarn"],
     "client": [
         *("cli", "show", "jobs", "catalog", "follow", "remote_logs", "staging", "workflow", "yarn", "submit"),
-        "completion",
+        *("completion", "exec"),
         *("verbs", "manual", "."),
     ],
     "collective": [
@@ -62,7 +62,7 @@ FOLDER_ORDER = {
     "core": [
         *("model", "tasks", "ports", "schedule", "rendezvous", "runtime", "record", "judge", "job"),
     ],
-    "executor": ["master", "output", "task", "horovod", "setup", "."],
+    "executor": ["master", "output", "task", "exec", "horovod", "setup", "."],
     "hadoop": ["base", "config", "auth", "rpc", "hdfs", "logs"],
     "jobfile": ["values", "xml", "properties", "keys", "configuration", "job", "docs", "."],
     "os": ["files", "processes", "containment", "network", "archives", "machine"],

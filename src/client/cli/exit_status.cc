@@ -40,6 +40,16 @@ ExitMeanings DoctorExits() {
           {kVerbFailed, "the machine failed"}};
 }
 
+ExitMeanings ExecExits() {
+  return {{kVerbBadUsage, "bad usage"},
+          {kVerbExecFailed, "tony could not run the command, or lost it"},
+          {126, "the command cannot be executed"},
+          {127, "the command is not found"},
+          {128,
+           "and above: the command was ended by the signal 128 less; all others are the "
+           "command's own"}};
+}
+
 std::string RenderExitMeanings(const ExitMeanings& exits, int width) {
   const std::string text =
       absl::StrCat("Exit status: ",

@@ -22,6 +22,9 @@ enum VerbExit {
   kVerbFailed = 3,       ///< the machine or the job's ApplicationMaster failed
   /// `tony wait` and the like, which otherwise end with tony-submit's exit status: the job goes on.
   kVerbJobGoesOn = 6,
+  /// `tony exec`, which otherwise ends with the command's exit status: the command was not run, or
+  /// its end is not known.
+  kVerbExecFailed = 125,
 };
 
 /// One exit status and what it means, half a sentence. Plain data.
@@ -32,11 +35,12 @@ struct ExitMeaning {
 using ExitMeanings = std::vector<ExitMeaning>;
 
 /// The meanings for tony-submit, for most verbs, for verbs that end as tony-submit does, and for
-/// `tony doctor`, in the order of the statuses.
+/// `tony doctor` and `tony exec`, in the order of the statuses.
 ExitMeanings SubmitExits();
 ExitMeanings UsualVerbExits();
 ExitMeanings JobVerbExits();
 ExitMeanings DoctorExits();
+ExitMeanings ExecExits();
 
 /// "Exit status: 0 done, 1 …." as lines of at most `width` columns.
 std::string RenderExitMeanings(const ExitMeanings& exits, int width);

@@ -1,6 +1,8 @@
 // Parses the command line of tony-submit and translates it into the job's configuration.
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,7 +11,17 @@
 #include "common/command_line.h"
 #include "jobfile/configuration/configuration_loader.h"
 
+namespace tony {
+class EventLoop;
+}
+
 namespace tony::client {
+
+class ProgressPrinter;
+
+/// Makes a printer that takes the place of the one that the options and the terminal ask for, on
+/// the event loop that follows the job.
+using MakePrinter = std::function<std::unique_ptr<ProgressPrinter>(EventLoop& loop)>;
 
 /// The options given to tony-submit. Plain data.
 struct SubmitOptions {
@@ -30,13 +42,13 @@ struct SubmitOptions {
   /// The task (worker:0), or the type (worker), whose output is printed while the job runs, instead
   /// of the table; "": all tasks; nothing: no output.
   std::optional<std::string> logs;
+  MakePrinter make_printer = nullptr;  ///< null: none
 
   bool step = false;                     ///< this process is a step of a workflow
   std::string step_key;                  ///< empty: the workflow system names the step
   std::string on_existing = "adopt";     ///< adopt, stop or fail
   std::string summary;                   ///< file for the summary; empty: none
   std::optional<std::string> stop_wait;  ///< how long to stay after a stop; nothing: to the end
-  std::vector<std::string> arguments;    ///< all, as they were given
 };
 
 /// Reads the arguments (without the program's name). With --help or --version nothing else is

@@ -10,8 +10,8 @@ namespace {
 /// Reads the words before the cursor one by one. Not thread safe.
 class WordReader {
  public:
-  WordReader(const OptionTable& table, bool takes_command)
-      : table_(table), takes_command_(takes_command) {}
+  WordReader(const OptionTable& table, bool takes_command, size_t words_before)
+      : table_(table), takes_command_(takes_command), words_before_(words_before) {}
 
   void Read(const std::string& word) {
     if (awaiting_value_ != nullptr) {
@@ -19,7 +19,7 @@ class WordReader {
       awaiting_value_ = nullptr;
     } else if (only_arguments_ || !IsOption(word)) {
       slot_.before.positionals.push_back(word);
-      only_arguments_ = only_arguments_ || takes_command_;
+      only_arguments_ = only_arguments_ || InCommand();
     } else if (word == "--") {
       only_arguments_ = true;
     } else {
@@ -33,7 +33,7 @@ class WordReader {
       slot_.kind = CommandSlot::Kind::kValue;
       slot_.row = awaiting_value_;
     } else if (only_arguments_ || !absl::StartsWith(word, "-")) {
-      slot_.is_command = takes_command_ && !slot_.before.positionals.empty();
+      slot_.is_command = InCommand();
     } else if (const size_t equals = word.find('='); equals == std::string::npos) {
       slot_.kind = CommandSlot::Kind::kOption;
     } else {
@@ -46,6 +46,11 @@ class WordReader {
   }
 
  private:
+  /// Whether the command's first word has been read.
+  bool InCommand() const {
+    return takes_command_ && slot_.before.positionals.size() > words_before_;
+  }
+
   static bool IsOption(const std::string& word) { return word.size() > 1 && word[0] == '-'; }
 
   void ReadOption(const std::string& word) {
@@ -64,6 +69,7 @@ class WordReader {
 
   const OptionTable& table_;
   const bool takes_command_;
+  const size_t words_before_;
   const OptionRow* awaiting_value_ = nullptr;
   bool only_arguments_ = false;  ///< behind "--", or behind a command's first word
   CommandSlot slot_;
@@ -72,8 +78,8 @@ class WordReader {
 }  // namespace
 
 CommandSlot FindSlot(const OptionTable& table, bool takes_command,
-                     const std::vector<std::string>& words) {
-  WordReader reader(table, takes_command);
+                     const std::vector<std::string>& words, size_t words_before) {
+  WordReader reader(table, takes_command, words_before);
   for (size_t index = 0; index + 1 < words.size(); ++index) reader.Read(words[index]);
   return reader.ReadLast(words.back());
 }

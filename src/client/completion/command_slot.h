@@ -21,10 +21,10 @@ struct CommandSlot {
 };
 
 /// Reads `words` (without the program's name and the verb), of which the last one is at the cursor;
-/// there is at least one. Mistakes before the cursor are passed over. `takes_command`: the first
-/// argument begins a command whose words all are arguments.
+/// there is at least one. Mistakes before the cursor are passed over. `takes_command`: behind
+/// `words_before` arguments, the next one begins a command whose words all are arguments.
 CommandSlot FindSlot(const OptionTable& table, bool takes_command,
-                     const std::vector<std::string>& words);
+                     const std::vector<std::string>& words, size_t words_before = 0);
 
 /// A word of a shell's command line without quotes and backslashes. An open quote is allowed.
 std::string WithoutQuotes(const std::string& word);

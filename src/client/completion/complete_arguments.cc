@@ -75,6 +75,11 @@ class KindCompletion {
     completion.files = FilesOf(kind);
     if (IsJob(kind)) completion.candidates = Jobs();
     if (kind == "TASK") completion.candidates = Tasks(Job(), /*only_tasks=*/false);
+    if (kind == "TASK:PORT") {
+      completion.candidates = Tasks(Job(), /*only_tasks=*/true);
+      for (Candidate& task : completion.candidates) task.word += ":";
+      completion.open_end = true;
+    }
     if (kind == "SHELL") completion.candidates = Shells();
     if (kind == "TYPE:INDEX") completion.candidates = Tasks(Job(), /*only_tasks=*/true);
     return completion;
@@ -154,7 +159,8 @@ Completion CompleteArguments(const CommandShape& shape, const std::vector<std::s
                              const LocalDirOf& local_dir_of) {
   std::vector<std::string> plain;
   for (const std::string& word : words) plain.push_back(WithoutQuotes(word));
-  const CommandSlot slot = FindSlot(shape.options, shape.takes_command, plain);
+  const CommandSlot slot =
+      FindSlot(shape.options, shape.takes_command, plain, shape.words_before_command);
   const KindCompletion by_kind(shape, slot, local_dir_of);
   if (slot.kind == CommandSlot::Kind::kOption) return {CompleteOption(shape.options, slot)};
   if (slot.kind == CommandSlot::Kind::kArgument) return CompleteArgument(shape, by_kind, slot);
@@ -169,8 +175,9 @@ Completion CompleteArguments(const CommandShape& shape, const std::vector<std::s
 
 bool IsKnownKind(const std::string& kind) {
   static const std::set<std::string> only_the_user_knows = {
-      "", "TEXT", "NAME", "NAME=VALUE", "N", "NUMBER", "SIZE", "SECONDS", "AGE", "5m"};
-  static const std::set<std::string> others = {"KEY=VALUE", "PATHS", "TASK", "TYPE:INDEX", "SHELL"};
+      "", "TEXT", "NAME", "NAME=VALUE", "N", "NUMBER", "SIZE", "SECONDS", "PID", "AGE", "5m"};
+  static const std::set<std::string> others = {"KEY=VALUE", "PATHS",      "TASK",
+                                               "TASK:PORT", "TYPE:INDEX", "SHELL"};
   return FilesOf(kind) != FileKind::kNone || IsJob(kind) || others.contains(kind) ||
          only_the_user_knows.contains(kind);
 }

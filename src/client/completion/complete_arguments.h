@@ -18,6 +18,7 @@ struct CommandShape {
   /// repeated.
   std::string arguments = "";
   bool takes_command = false;  ///< see Verb::takes_command
+  size_t words_before_command = 0;
   JobChoice jobs = JobChoice::kAll;
 };
 

@@ -163,7 +163,8 @@ absl::StatusOr<core::Verdict> FollowJob(const SubmitOptions& options,
     WriteJobId(options, job.id, job.local_dir);
   };
   const std::unique_ptr<ProgressPrinter> printer =
-      style == ProgressStyle::kNone
+      options.make_printer ? options.make_printer(loop)
+      : style == ProgressStyle::kNone
           ? MakeFirstEventPrinter(job.owner && !job.local_dir.empty() ? write_id : nullptr)
           : MakeProgressPrinter(style, WriteBytes, screen, clock, WriteNotice);
   ShownOutput output;

@@ -22,6 +22,7 @@ Json ExitToJson(const core::TaskExit& exit) {
   json["code"] = exit.cause == core::TaskExit::Cause::kExited ? Json(exit.code) : Json();
   json["signal"] = exit.cause == core::TaskExit::Cause::kSignaled ? Json(exit.signal) : Json();
   json["tail"] = exit.tail;
+  json["reported"] = exit.reported;
   return json;
 }
 

@@ -16,7 +16,8 @@ namespace {
 /// Verbs that make sense for some jobs only.
 constexpr std::pair<const char*, JobChoice> kJobsOfVerbs[] = {
     {"kill", JobChoice::kRunning}, {"wait", JobChoice::kRunning}, {"attach", JobChoice::kRunning},
-    {"open", JobChoice::kRunning}, {"rm", JobChoice::kOver},
+    {"open", JobChoice::kRunning}, {"exec", JobChoice::kRunning}, {"proxy", JobChoice::kRunning},
+    {"rm", JobChoice::kOver},
 };
 
 JobChoice JobsOf(const Verb& verb) {
@@ -66,7 +67,7 @@ Completion CompleteTony(std::vector<std::string> words, const VerbContext& conte
   const Verb* verb = VerbCalled(words[0]);
   if (verb == nullptr) return {};
   const CommandShape shape = {AllOptions(*verb), verb->arguments, verb->takes_command,
-                              JobsOf(*verb)};
+                              verb->words_before_command, JobsOf(*verb)};
   return CompleteArguments(shape, {words.begin() + 1, words.end()},
                            [&context](const CommandLine& line) { return LocalDir(line, context); });
 }

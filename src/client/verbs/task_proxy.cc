@@ -23,28 +23,36 @@ bool IsOwnConnection(const TcpSocket& socket) {
 
 }  // namespace
 
-TaskProxy::TaskProxy(std::unique_ptr<rpc::JobClient> client, core::TaskId task, Writer err)
-    : task_(std::move(task)),
+TaskProxy::TaskProxy(EventLoop& loop, std::unique_ptr<rpc::JobClient> client, Target target,
+                     Writer err)
+    : loop_(loop),
+      target_(std::move(target)),
       err_(std::move(err)),
       result_(std::nullopt),
-      client_(std::move(client)),
-      dialer_(client_->tunnels()) {}
+      client_(std::move(client)) {}
 
 TaskProxy::~TaskProxy() {
   // The client's callbacks post to the loop, so the client goes first.
   client_.reset();
 }
 
-absl::StatusOr<std::unique_ptr<TaskProxy>> TaskProxy::Open(std::unique_ptr<rpc::JobClient> client,
-                                                           const core::TaskId& task, int port,
+absl::StatusOr<std::unique_ptr<TaskProxy>> TaskProxy::Open(EventLoop& loop,
+                                                           std::unique_ptr<rpc::JobClient> client,
+                                                           const Target& target, int port,
                                                            Writer err) {
-  auto proxy = std::unique_ptr<TaskProxy>(new TaskProxy(std::move(client), task, std::move(err)));
+  auto proxy =
+      std::unique_ptr<TaskProxy>(new TaskProxy(loop, std::move(client), target, std::move(err)));
   TONY_ASSIGN_OR_RETURN(
       proxy->listener_,
-      TcpListener::Listen(proxy->loop_, "127.0.0.1", port, [proxy = proxy.get()](auto socket) {
+      TcpListener::Listen(loop, "127.0.0.1", port, [proxy = proxy.get()](auto socket) {
         proxy->OnAccepted(std::move(socket));
       }));
   return proxy;
+}
+
+void TaskProxy::Reconnect(std::unique_ptr<rpc::JobClient> client) {
+  pumps_.clear();
+  client_ = std::move(client);
 }
 
 absl::StatusOr<std::optional<core::Verdict>> TaskProxy::Serve() {
@@ -76,7 +84,9 @@ void TaskProxy::OnAccepted(std::unique_ptr<TcpSocket> socket) {
   auto& pump = pumps_.emplace_back();
   pump = std::make_unique<rpc::TunnelPump>(
       loop_, std::move(socket),
-      [this](auto callbacks) { return dialer_.Open(task_, 0, std::move(callbacks)); },
+      [this](auto callbacks) {
+        return client_->tunnels().Open(target_.task, target_.port, std::move(callbacks));
+      },
       [this, &pump](const absl::Status& status) { OnDone(pump.get(), status); });
 }
 
@@ -90,7 +100,8 @@ void TaskProxy::OnDone(const rpc::TunnelPump* pump, const absl::Status& status) 
 void TaskProxy::PrintOnce(const std::string& sentence) {
   if (sentence == last_notice_) return;
   last_notice_ = sentence;
-  err_(absl::StrCat("tony: ", SafeText(absl::StrCat(task_.ToString(), ": ", sentence)), "\n"));
+  err_(absl::StrCat("tony: ", SafeText(absl::StrCat(target_.task.ToString(), ": ", sentence)),
+                    "\n"));
 }
 
 void TaskProxy::Stop(absl::StatusOr<std::optional<core::Verdict>> result) {
@@ -100,6 +111,11 @@ void TaskProxy::Stop(absl::StatusOr<std::optional<core::Verdict>> result) {
   result_ = std::move(result);
   pumps_.clear();
   loop_.Stop();
+}
+
+std::string EndOf(const std::string& id, const core::Verdict& verdict) {
+  return absl::StrCat("job ", SafeText(id), " has ended, ", core::OutcomeName(verdict.outcome),
+                      ": ", SafeText(verdict.sentence));
 }
 
 }  // namespace tony::client

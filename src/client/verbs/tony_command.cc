@@ -73,13 +73,15 @@ absl::StatusOr<const Verb*> FindVerb(const std::string& name) {
       nearest ? absl::StrCat("did you mean '", *nearest, "'?") : "tony --help lists all verbs"));
 }
 
-/// `arguments` with a "--" before the first one that is no option, so that the options behind it
-/// stay the command's.
-std::vector<std::string> MarkCommand(const OptionTable& table, std::vector<std::string> arguments) {
+/// `arguments` with a "--" before the first one that is no option, after `before` such ones, so
+/// that the options behind it stay the command's.
+std::vector<std::string> MarkCommand(const OptionTable& table, size_t before,
+                                     std::vector<std::string> arguments) {
   for (size_t position = 0; position < arguments.size(); ++position) {
     const std::string& token = arguments[position];
     if (token == "--") return arguments;
     if (token.size() < 2 || token[0] != '-') {
+      if (before-- > 0) continue;
       arguments.insert(arguments.begin() + position, "--");
       return arguments;
     }
@@ -97,7 +99,9 @@ absl::StatusOr<int> UseVerb(const std::string& name, const std::vector<std::stri
   TONY_ASSIGN_OR_RETURN(
       const CommandLine line,
       SplitCommandLine(AllOptions(verb),
-                       verb.takes_command ? MarkCommand(AllOptions(verb), arguments) : arguments));
+                       verb.takes_command
+                           ? MarkCommand(AllOptions(verb), verb.words_before_command, arguments)
+                           : arguments));
   // --help is answered before the other arguments are checked.
   if (line.Has("help")) {
     context.out(HelpOf(verb, HelpWidth(context)));

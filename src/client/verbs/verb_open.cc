@@ -3,16 +3,14 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "client/cli/terminal.h"
 #include "client/jobs/job_json.h"
+#include "client/verbs/running_task.h"
 #include "client/verbs/task_proxy.h"
 #include "client/verbs/verbs.h"
-#include "common/port_number.h"
 #include "common/status_macros.h"
 #include "core/runtime/visualization.h"
-#include "history/job_logs.h"
 #include "os/files/files.h"
 #include "os/processes/subprocess.h"
 
@@ -20,17 +18,6 @@ namespace tony::client {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-/// The port to listen on; 0: any.
-absl::StatusOr<int> ReadPort(const CommandLine& line) {
-  int port = 0;
-  if (!line.Has("port")) return port;
-  if (!absl::SimpleAtoi(line.Value("port"), &port) || port < 1 || port > kLargestPort) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--port '", line.Value("port"), "' is no port; write --port=6006"));
-  }
-  return port;
-}
 
 /// Why there is no visualization to open, and what to do.
 std::string NothingListens(const StoredJob& job) {
@@ -51,14 +38,7 @@ std::string NothingListens(const StoredJob& job) {
 /// The task to open: the one named by --task, or else the job's visualization task.
 absl::StatusOr<core::TaskId> ChooseTask(const CommandLine& line, const StoredJob& job) {
   const core::JobView& view = job.job.view;
-  if (line.Has("task")) {
-    TONY_ASSIGN_OR_RETURN(const std::string name, history::ResolveTask(view, line.Value("task")));
-    for (const core::JobView::Task& task : view.tasks) {
-      if (task.last.task.ToString() == name) return task.last.task;
-    }
-    return absl::InvalidArgumentError(
-        absl::StrCat("--task=", name, " is not one task; write --task=TYPE:INDEX"));
-  }
+  if (line.Has("task")) return FindOneTask(job, line.Value("task"));
   if (!view.visualization) return absl::NotFoundError(NothingListens(job));
   return view.visualization->task;
 }
@@ -100,38 +80,31 @@ absl::StatusOr<int> OpenPage(const CommandLine& line, const VerbContext& context
 
 absl::StatusOr<int> OpenTask(const CommandLine& line, const VerbContext& context,
                              const StoredJob& job, std::unique_ptr<rpc::JobClient> client) {
-  TONY_ASSIGN_OR_RETURN(const int port, ReadPort(line));
+  int port = 0;
+  if (line.Has("port")) {
+    TONY_ASSIGN_OR_RETURN(port, ParsePort("--port", line.Value("port"), 6006));
+  }
   TONY_ASSIGN_OR_RETURN(const core::TaskId task, ChooseTask(line, job));
+  EventLoop loop;
   TONY_ASSIGN_OR_RETURN(const std::unique_ptr<TaskProxy> proxy,
-                        TaskProxy::Open(std::move(client), task, port, context.err));
+                        TaskProxy::Open(loop, std::move(client), {task}, port, context.err));
   PrintUrl(line, context, absl::StrCat("http://127.0.0.1:", proxy->port(), "/"));
   context.err(absl::StrCat("tony: ", SafeText(task.ToString()), " of job ", job.id,
                            " is there until Ctrl-C, or until the job ends\n"));
   TONY_ASSIGN_OR_RETURN(const std::optional<core::Verdict> verdict, proxy->Serve());
-  if (verdict) {
-    context.err(absl::StrCat("tony: job ", job.id, " has ended, ",
-                             core::OutcomeName(verdict->outcome), ": ", SafeText(verdict->sentence),
-                             "\n"));
-  }
+  if (verdict) context.err(absl::StrCat("tony: ", EndOf(job.id, *verdict), "\n"));
   return kVerbDone;
 }
 
 absl::StatusOr<int> RunOpen(const CommandLine& line, const VerbContext& context) {
   TONY_ASSIGN_OR_RETURN(const jobfile::Configuration configuration, ConfigurationOf(line, context));
   const std::string wish = line.positionals.empty() ? "latest" : line.positionals[0];
-  TONY_ASSIGN_OR_RETURN(const std::unique_ptr<JobCatalog> jobs, OpenJobs(line, context, wish));
-  TONY_ASSIGN_OR_RETURN(const StoredJob job, jobs->Find(wish));
-  if (job.ended() || !job.alive) {
-    return absl::NotFoundError(
-        absl::StrCat("job ", job.id, " does not run any more (", job.job.StateName(),
-                     "), and its page has gone with it; tony status ", job.id, " and tony logs ",
-                     job.id, " tell what there was"));
-  }
-  TONY_ASSIGN_OR_RETURN(std::unique_ptr<rpc::JobClient> client, jobs->Connect(job));
+  TONY_ASSIGN_OR_RETURN(RunningJob running,
+                        FindRunningJob(line, context, wish, "its page has gone with it"));
   if (line.Has("tensorboard") || line.Has("task")) {
-    return OpenTask(line, context, job, std::move(client));
+    return OpenTask(line, context, running.job, std::move(running.client));
   }
-  return OpenPage(line, context, job, *client,
+  return OpenPage(line, context, running.job, *running.client,
                   configuration.GetDuration("tony.client.stop-timeout-ms"));
 }
 

@@ -48,8 +48,10 @@ struct Verb {
   absl::StatusOr<int> (*run)(const CommandLine& line, const VerbContext& context);
   ExitMeanings (*exits)() = &UsualVerbExits;  ///< what its exit statuses mean
   std::vector<std::string> aliases = {};      ///< other names, which people type out of habit
-  /// The first argument that is no option begins a command, whose words all are arguments.
+  /// Behind `words_before_command` arguments, the first word that is no option begins a command,
+  /// whose words all are arguments.
   bool takes_command = false;
+  size_t words_before_command = 0;
 };
 
 /// The rows of the table of verbs; each verb is in a file of its own (verb_list.cc, …).
@@ -68,6 +70,9 @@ Verb RmVerb();
 Verb RunVerb();
 Verb RerunVerb();
 Verb DiffVerb();
+Verb ExecVerb();
+Verb ProxyVerb();
+Verb NotebookVerb();
 Verb CompletionVerb();
 Verb EventsVerb();
 

@@ -117,6 +117,12 @@ void Step::TakeEnd(const StoredJob& job) {
   summary_.state = job.job.StateName();
   summary_.verdict = job.job.view.verdict;
   summary_.error = job.sentence;
+  for (const core::JobView::Task& task : job.job.view.tasks) {
+    const core::TaskChanged& last = task.last;
+    if (!last.exit || last.exit->reported.empty()) continue;
+    if (summary_.metrics.empty() || last.task.type == "chief")
+      summary_.metrics = last.exit->reported;
+  }
   if (job.job.view.visualization) summary_.tensorboard = job.job.view.visualization->url;
 }
 
@@ -154,7 +160,7 @@ void Step::Tell(const std::string& text) const {
 void Step::SaveOutputs() const {
   if (workflow_.outputs.empty() || summary_.job.empty()) return;
   std::vector<std::pair<std::string, std::string>> outputs;
-  const auto add = [&](const char* name, const std::string& value) {
+  const auto add = [&](const std::string& name, const std::string& value) {
     if (!value.empty()) outputs.emplace_back(workflow_.output_prefix + name, value);
   };
   add("job", summary_.job);
@@ -162,6 +168,7 @@ void Step::SaveOutputs() const {
   add("tensorboard", summary_.tensorboard);
   if (summary_.verdict) add("verdict", core::OutcomeName(summary_.verdict->outcome));
   add("exit", absl::StrCat(summary_.exit_code.value_or(0)));
+  for (const auto& [name, value] : summary_.metrics) add("metric." + name, value);
   std::string text;
   for (const auto& [name, value] : outputs) {
     absl::StrAppend(&text, SafeText(name), " ", SafeText(value), "\n");

@@ -39,6 +39,7 @@ std::string RenderSummary(const StepSummary& summary) {
   json["sentence"] = verdict ? Json(verdict->sentence) : OrNull(summary.error);
   json["guilty_task"] = verdict && verdict->guilty ? Json(verdict->guilty->ToString()) : Json();
   json["tail"] = verdict && verdict->exit ? Json(verdict->exit->tail) : Json();
+  json["metrics"] = summary.metrics;
   json["exit_code"] = summary.exit_code ? Json(*summary.exit_code) : Json();
   json["checkpoint_dir"] = OrNull(summary.checkpoint_dir);
   return DumpJsonLine(json);

@@ -1,6 +1,7 @@
 // The summary of a step for its workflow system, one JSON object in a file (docs/workflows.md).
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,6 +23,8 @@ struct StepSummary {
   bool adopted = false;  ///< an earlier attempt had submitted the job
   int attempt = 0;
   std::optional<core::Verdict> verdict;
+  /// The last value of each name that the chief has reported, or else the first task that has any.
+  std::map<std::string, std::string> metrics;
   std::string error;             ///< why there is no verdict
   std::optional<int> exit_code;  ///< set at the end
   std::string checkpoint_dir;

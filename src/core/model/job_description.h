@@ -177,6 +177,7 @@ struct JobDescription {
   std::map<std::string, std::string>
       container_env;                   ///< for the executors themselves, and their children
   bool fail_on_worker_failure = true;  ///< any tracked failure fails the attempt
+  bool allows_exec = true;             ///< whether clients may run commands in tasks
   std::string containment = "auto";    ///< way in which executors hold processes together
   int retry_count = 0;                 ///< restarts after failures of the user's program
   int infrastructure_retry_count = 3;  ///< restarts after the loss of a container or an executor

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,6 +29,7 @@ struct TaskExit {
   std::vector<std::string> tail;      ///< last lines of the output, oldest first
   int64_t ended_millis = 0;           ///< milliseconds since 1970 by the host's clock; 0: not known
   std::string model_parameters = {};  ///< those that a preprocessing program printed for the tasks
+  std::map<std::string, std::string> reported = {};  ///< the last values that the program reported
 
   bool operator==(const TaskExit&) const = default;
 

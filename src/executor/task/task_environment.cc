@@ -79,6 +79,7 @@ std::vector<std::string> TaskEnvironment(const std::vector<std::string>& base,
   if (!identity.collective_package.empty()) {
     core::AppendToPythonPath(identity.collective_package, environment);
   }
+  if (!identity.report_pipe.empty()) environment["TONY_PROGRESS"] = identity.report_pipe;
   if (!identity.counters_folder.empty()) {
     environment["TONY_COLLECTIVE_COUNTERS"] = identity.counters_folder;
   }

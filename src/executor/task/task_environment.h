@@ -20,6 +20,7 @@ struct RunIdentity {
   std::optional<core::HorovodSlot> horovod = {};  ///< place of one of Horovod's processes
   std::string driver_output_folder = {};          ///< folder of a Horovod job's driver
   std::string collective_package = {};  ///< folder of the package; empty: not for this job
+  std::string report_pipe = {};         ///< where the program reports values of itself
   std::string counters_folder = {};     ///< where ranks of tony.collective write their counters
 };
 

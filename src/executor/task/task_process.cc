@@ -112,6 +112,10 @@ absl::Status TaskProcess::Spawn(const Command& command) {
                        [this](const std::string& sentence) { OnLogLoss(sentence); }}));
     pumps_.push_back(std::move(pump));
   }
+  report_.reset();
+  if (!command.report_pipe.empty()) {
+    TONY_ASSIGN_OR_RETURN(report_, ReportPipe::Open(loop_, command.report_pipe));
+  }
   TONY_ASSIGN_OR_RETURN(os::SpawnRequest request,
                         RequestFor(command.shell_command, command.environment,
                                    command.working_folder, FindShell("")));
@@ -200,6 +204,11 @@ void TaskProcess::On(const os::KeeperExited& exited) {
   core::TaskExit exit;
   exit.tail = tail_.Lines();
   if (parameters_) exit.model_parameters = FoundParameters();
+  if (report_ != nullptr) {
+    report_->Drain();
+    exit.reported = report_->values();
+    report_.reset();
+  }
   if (timed_out_ && exceeding_bytes_ == 0) {
     exit.cause = core::TaskExit::Cause::kTimedOut;
     exit.message = "tony.task.executor.execution-timeout-ms has passed";

@@ -14,6 +14,7 @@
 #include "executor/output/log_pump.h"
 #include "executor/output/output_tail.h"
 #include "executor/output/parameter_finder.h"
+#include "executor/output/report_pipe.h"
 #include "executor/task/exit_hints.h"
 #include "executor/task/memory_watch.h"
 #include "os/containment/keeper.h"
@@ -39,6 +40,7 @@ class TaskProcess {
     int tail_lines = 20;
     int64_t memory_limit_bytes = 0;   ///< limit of the whole tree, as the keeper was told; 0: none
     std::string memory_key;           ///< the key by which a user sets the limit
+    std::string report_pipe;          ///< where the program reports values; empty: nowhere
     bool finds_parameters = false;    ///< look for model parameters in the standard output
     std::vector<int> reserved_ports;  ///< the ports that tony reserved for the task
     std::string framework;            ///< the job's, as in tony.application.framework
@@ -54,6 +56,8 @@ class TaskProcess {
     std::function<void(std::string)> on_keeper_lost;
     /// Output could not be kept; the argument is a sentence for people. May be empty.
     std::function<void(const std::string&)> on_log_loss = {};
+    /// An event of a command beside the program: one of KeeperExec…. May be empty.
+    std::function<void(const os::KeeperEvent&)> on_exec = {};
   };
 
   /// `keeper` must outlive this.
@@ -78,6 +82,12 @@ class TaskProcess {
   void On(const os::KeeperExited& exited);
   void On(const os::KeeperTreeGone& gone);
   void On(const os::KeeperLost& lost);
+  void On(const os::KeeperExecStarted& event) { OnExec(event); }
+  void On(const os::KeeperExecFailed& event) { OnExec(event); }
+  void On(const os::KeeperExecExited& event) { OnExec(event); }
+  void OnExec(const os::KeeperEvent& event) {
+    if (callbacks_.on_exec) callbacks_.on_exec(event);
+  }
   void WatchMemory();
   /// The parameters in the whole output. Reports those that are too long to be passed on.
   std::string FoundParameters();
@@ -96,6 +106,7 @@ class TaskProcess {
   std::unique_ptr<EventLoop::Handle> timeout_;
   std::vector<std::unique_ptr<LogPump>> pumps_;
   OutputTail tail_{0};
+  std::unique_ptr<ReportPipe> report_;         ///< null: the program reports nothing
   std::optional<ParameterFinder> parameters_;  ///< set for a program that preprocesses
   TimePoint last_output_;
   bool active_ = false;

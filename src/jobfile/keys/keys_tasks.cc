@@ -78,6 +78,11 @@ KeyGroup ExecutorKeys() {
                   "control group, which also enforces their memory limit where the kernel can; by "
                   "a process namespace; by descent. `auto`: the first of these that works. If a "
                   "chosen one does not work, the task ends."},
+      {.name = "tony.task.exec.enabled",
+       .type = ValueType::kBoolean,
+       .default_value = "true",
+       .meaning = "Whether `tony exec` may run commands in the job's tasks. An administrator turns "
+                  "it off for all jobs with `<final>` in the site file."},
       {.name = "tony.task.collective-package",
        .type = ValueType::kBoolean,
        .default_value = "true",

@@ -109,11 +109,13 @@ void CgroupContainment::Settle() {
   inside_memory_ = memory_.Write(kOwnProcesses, kSelf) == 0;
 }
 
+void CgroupContainment::BeginCounting() {
+  if (!memory_.valid()) return;
+  kills_before_ = CgroupMemoryKills(memory_);
+  ResetCgroupMemoryPeak(memory_);
+}
+
 pid_t CgroupContainment::Fork() {
-  if (memory_.valid()) {
-    kills_before_ = CgroupMemoryKills(memory_);
-    ResetCgroupMemoryPeak(memory_);
-  }
   born_inside_ = group_folder_.valid();
   if (born_inside_) {
     const pid_t pid = ForkInto(group_folder_.get());

@@ -35,6 +35,7 @@ class CgroupContainment : public Containment {
   absl::Status Prepare() override;
   absl::Status Enter(pid_t owner) override;
   void Settle() override;
+  void BeginCounting() override;
   pid_t Fork() override;
   int Join() override;
   std::vector<pid_t> Signal(int number) override;
@@ -59,7 +60,7 @@ class CgroupContainment : public Containment {
   bool inside_memory_ = false;            // the keeper is a member of memory_
   std::string out_of_memory_adjustment_;  // the owner's oom_score_adj, which the program gets back
   bool born_inside_ = false;              // Fork() made the process inside the group
-  // the group's count of memory kills at the last Fork()
+  // the group's count of memory kills at BeginCounting()
   int kills_before_ = 0;
 };
 

@@ -14,7 +14,7 @@ namespace tony::os {
 
 /// Memory use of a container's processes together, where the kernel counts it. A plain value.
 struct ContainedMemory {
-  int64_t peak_bytes = 0;  ///< peak in bytes since the last Fork(); 0: not counted
+  int64_t peak_bytes = 0;  ///< peak in bytes since BeginCounting(); 0: not counted
   int kills = 0;           ///< processes killed since then because memory ran out
 };
 
@@ -38,6 +38,9 @@ class Containment {
 
   /// Called after Enter(): slow set-up whose failure does not matter. Nobody waits for it.
   virtual void Settle() {}
+
+  /// Called before the program's Fork(): what is counted is counted anew from here on.
+  virtual void BeginCounting() {}
 
   /// Works like fork(). The new process is contained at once, or after its Join().
   virtual pid_t Fork() { return ::fork(); }

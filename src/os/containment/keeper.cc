@@ -78,6 +78,14 @@ KeeperEvent ToEvent(const KeeperReport& report) {
                           .system_time = report.system_time,
                           .max_rss_bytes = report.max_rss_bytes,
                           .memory = report.memory};
+    case KeeperReport::Kind::kExecStarted:
+      return KeeperExecStarted{.exec = report.exec, .pid = report.pid};
+    case KeeperReport::Kind::kExecFailed:
+      return KeeperExecFailed{.exec = report.exec,
+                              .message = report.message.data(),
+                              .error_number = report.error_number};
+    case KeeperReport::Kind::kExecExited:
+      return KeeperExecExited{.exec = report.exec, .status = report.status};
     case KeeperReport::Kind::kEntered:
     case KeeperReport::Kind::kTreeGone:
       break;
@@ -201,6 +209,38 @@ absl::Status Keeper::Spawn(const SpawnRequest& request) {
     return absl::FailedPreconditionError(
         "the program started before, or something that it started, is still there");
   }
+  TONY_RETURN_IF_ERROR(
+      SendSpawn({.kind = KeeperCommand::Kind::kSpawn, .grace = request.leftover_grace}, request,
+                {request.stdout_fd, request.stderr_fd}));
+  occupied_ = true;
+  return absl::OkStatus();
+}
+
+absl::Status Keeper::Exec(int exec, const SpawnRequest& request) {
+  TONY_RETURN_IF_ERROR(CheckRequest(request));
+  if (lost_) return absl::UnavailableError("the keeper of this container was killed");
+  if (program_ == 0) return absl::FailedPreconditionError("the task's program does not run");
+  return SendSpawn({.kind = KeeperCommand::Kind::kExec, .exec = exec, .terminal = request.terminal},
+                   request, {request.stdin_fd, request.stdout_fd, request.stderr_fd});
+}
+
+absl::Status Keeper::SignalExec(int exec, int number) {
+  return Send({.kind = KeeperCommand::Kind::kSignalExec, .exec = exec, .signal = number});
+}
+
+absl::Status Keeper::EndExec(int exec, Duration grace) {
+  return Send({.kind = KeeperCommand::Kind::kEndExec, .exec = exec, .grace = grace});
+}
+
+absl::Status Keeper::Send(const KeeperCommand& command) {
+  if (lost_ || !SendMessage(socket_.get(), command)) {
+    return absl::UnavailableError("the keeper of this container was killed");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Keeper::SendSpawn(const KeeperCommand& command, const SpawnRequest& request,
+                               const std::vector<int>& streams) {
   TONY_ASSIGN_OR_RETURN(
       const UniqueFd payload,
       PayloadFile({.arguments = request.arguments,
@@ -208,16 +248,14 @@ absl::Status Keeper::Spawn(const SpawnRequest& request) {
                    .working_folder = request.working_folder,
                    .program = request.program,
                    .fallback = request.fallback}));
-  const KeeperCommand command{.kind = KeeperCommand::Kind::kSpawn, .grace = request.leftover_grace};
-  if (!SendMessage(socket_.get(), command, {payload.get(), request.stdout_fd, request.stderr_fd})) {
-    if (errno == EBADF) {
-      return absl::InvalidArgumentError("the program's output descriptors are not open");
-    }
-    return absl::UnavailableError(
-        absl::StrCat("the keeper of this container does not answer: ", std::strerror(errno)));
+  std::vector<int> descriptors = {payload.get()};
+  descriptors.insert(descriptors.end(), streams.begin(), streams.end());
+  if (SendMessage(socket_.get(), command, descriptors)) return absl::OkStatus();
+  if (errno == EBADF) {
+    return absl::InvalidArgumentError("the program's descriptors are not open");
   }
-  occupied_ = true;
-  return absl::OkStatus();
+  return absl::UnavailableError(
+      absl::StrCat("the keeper of this container does not answer: ", std::strerror(errno)));
 }
 
 absl::Status Keeper::Kill(Duration grace) {
@@ -225,19 +263,11 @@ absl::Status Keeper::Kill(Duration grace) {
     LogDebug("there is nothing to end", {{"container", container_id_}});
     return absl::OkStatus();
   }
-  const KeeperCommand command{.kind = KeeperCommand::Kind::kKill, .grace = grace};
-  if (lost_ || !SendMessage(socket_.get(), command)) {
-    return absl::UnavailableError("the keeper of this container was killed");
-  }
-  return absl::OkStatus();
+  return Send({.kind = KeeperCommand::Kind::kKill, .grace = grace});
 }
 
 absl::Status Keeper::RenewLease(TimePoint end) {
-  const KeeperCommand command{.kind = KeeperCommand::Kind::kLease, .lease_end = end};
-  if (lost_ || !SendMessage(socket_.get(), command)) {
-    return absl::UnavailableError("the keeper of this container was killed");
-  }
-  return absl::OkStatus();
+  return Send({.kind = KeeperCommand::Kind::kLease, .lease_end = end});
 }
 
 std::optional<KeeperEvent> Keeper::Next() {
@@ -248,14 +278,32 @@ std::optional<KeeperEvent> Keeper::Next() {
   if (received < 0 && errno == EAGAIN) return std::nullopt;
   // The keeper never closes the socket while its owner lives, so the end means that it was killed.
   if (received <= 0) return CleanUpAfterLoss();
-  const KeeperEvent event = ToEvent(report);
-  if (report.kind == KeeperReport::Kind::kStarted) program_ = report.pid;
-  if (report.kind == KeeperReport::Kind::kExited) program_ = 0;
-  if (std::holds_alternative<KeeperSpawnFailed>(event) ||
-      std::holds_alternative<KeeperTreeGone>(event)) {
-    occupied_ = false;
+  Note(report);
+  return ToEvent(report);
+}
+
+void Keeper::Note(const KeeperReport& report) {
+  switch (report.kind) {
+    case KeeperReport::Kind::kStarted:
+      program_ = report.pid;
+      return;
+    case KeeperReport::Kind::kExited:
+      program_ = 0;
+      return;
+    case KeeperReport::Kind::kExecStarted:
+      execs_[report.exec] = report.pid;
+      return;
+    case KeeperReport::Kind::kExecExited:
+      execs_.erase(report.exec);
+      return;
+    case KeeperReport::Kind::kSpawnFailed:
+    case KeeperReport::Kind::kTreeGone:
+      occupied_ = false;
+      return;
+    case KeeperReport::Kind::kEntered:
+    case KeeperReport::Kind::kExecFailed:
+      return;
   }
-  return event;
 }
 
 KeeperLost Keeper::CleanUpAfterLoss() {
@@ -267,6 +315,7 @@ KeeperLost Keeper::CleanUpAfterLoss() {
   for (const pid_t pid : {containment_.helper, program_}) {
     if (pid != 0) below.dying.insert(pid);
   }
+  for (const auto& [exec, pid] : execs_) below.dying.insert(pid);
   return {.survivors = EndContainer(container_id_, std::move(below))};
 }
 

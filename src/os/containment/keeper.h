@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,8 +21,11 @@
 
 namespace tony::os {
 
-/// The program to start. The child gets its own session, /dev/null as standard input, no
-/// descriptors but 0, 1 and 2, and default signal dispositions with an empty mask.
+struct KeeperCommand;
+struct KeeperReport;
+
+/// The program to start. The child gets its own session, no descriptors but 0, 1 and 2, and default
+/// signal dispositions with an empty mask.
 struct SpawnRequest {
   std::vector<std::string>
       arguments;        // the program first; without a '/' it is looked up in the child's PATH
@@ -29,7 +33,9 @@ struct SpawnRequest {
   std::vector<std::string> fallback;     // executed if `program` cannot be; a path first
   std::vector<std::string> environment;  // "NAME=value", complete; Spawn() adds TONY_CONTAINER_ID
   std::string working_folder;            // absolute; must exist
-  int stdout_fd = -1;  // duplicated, so the caller may close its own after Spawn()
+  int stdin_fd = -1;                     // for Exec() only; a program has /dev/null
+  bool terminal = false;  // for Exec() only: stdin_fd is a terminal, which the child shall control
+  int stdout_fd = -1;     // duplicated, so the caller may close its own after Spawn()
   int stderr_fd = -1;
   Duration leftover_grace =
       std::chrono::seconds(5);  // from SIGTERM to SIGKILL, for processes that outlive the program
@@ -61,6 +67,25 @@ struct KeeperTreeGone {
   int leftovers = 0;  // processes that outlived the program and were signalled
 };
 
+/// The command runs: its exec succeeded.
+struct KeeperExecStarted {
+  int exec = 0;  // its number, from Exec()
+  pid_t pid = 0;
+};
+
+/// The command could not be started; no other event has its number.
+struct KeeperExecFailed {
+  int exec = 0;
+  std::string message;   // reason of the failure, for people
+  int error_number = 0;  // ENOENT, EACCES, …; ESRCH: there is no program to run it beside
+};
+
+/// The command has ended. Processes that it has started may run on, until the container ends.
+struct KeeperExecExited {
+  int exec = 0;
+  ExitStatus status;
+};
+
 /// The keeper itself has died, which only a SIGKILL from outside can cause. Next() has killed
 /// everything that the keeper had started, and every other process below the owner: the keeper's
 /// orphans become the owner's children, and nobody can tell them from the owner's other children.
@@ -69,9 +94,10 @@ struct KeeperLost {
   int survivors = 0;  // processes that could not be killed within a second
 };
 
-/// The events of one spawn, in this order: SpawnFailed; or Started, Exited, TreeGone.
-using KeeperEvent =
-    std::variant<KeeperStarted, KeeperSpawnFailed, KeeperExited, KeeperTreeGone, KeeperLost>;
+/// The events of one spawn, in this order: SpawnFailed; or Started, Exited, TreeGone. The events of
+/// one command, between Started and TreeGone: ExecFailed; or ExecStarted, ExecExited.
+using KeeperEvent = std::variant<KeeperStarted, KeeperSpawnFailed, KeeperExited, KeeperTreeGone,
+                                 KeeperExecStarted, KeeperExecFailed, KeeperExecExited, KeeperLost>;
 
 /// The owner's handle. When the owner dies, in whatever way, the keeper kills the tree and exits.
 /// Not thread safe: owned by the event loop, apart from Start().
@@ -112,6 +138,20 @@ class Keeper {
   /// lost. ResourceExhausted – no descriptor or memory for the request.
   absl::Status Spawn(const SpawnRequest& request);
 
+  /// Asks the keeper to start a command beside the program, in its containment. The command ends
+  /// with the program at the latest. `exec`: a number of the caller's, for the events and
+  /// EndExec(). The codes of Spawn(); FailedPrecondition – no program runs.
+  absl::Status Exec(int exec, const SpawnRequest& request);
+
+  /// Sends a signal to the command's process group. No effect on a command that has ended.
+  /// Unavailable – the keeper is lost.
+  absl::Status SignalExec(int exec, int number);
+
+  /// Hangs the command up (SIGHUP to its session), and kills it with SIGKILL `grace` later. The
+  /// only answer is ExecExited. No effect on a command that has ended. Unavailable – the keeper is
+  /// lost.
+  absl::Status EndExec(int exec, Duration grace);
+
   /// Lets the program run until `end`, by SystemClock. From then on the keeper suspends the whole
   /// tree (SIGSTOP), until a later call sets another end. So whoever stops the owner stops the
   /// program; and if owner, keeper and program were stopped together and continue, the first of
@@ -138,14 +178,20 @@ class Keeper {
   Keeper(UniqueFd socket, pid_t pid, std::string container_id, Contained containment);
   static absl::StatusOr<std::unique_ptr<Keeper>> StartIn(const std::string& container_id,
                                                          std::unique_ptr<Containment> way);
+  absl::Status Send(const KeeperCommand& command);
+  absl::Status SendSpawn(const KeeperCommand& command, const SpawnRequest& request,
+                         const std::vector<int>& streams);
+  /// Keeps track of what runs.
+  void Note(const KeeperReport& report);
   KeeperLost CleanUpAfterLoss();
 
   UniqueFd socket_;
   pid_t pid_;
   std::string container_id_;
   Contained containment_;
-  pid_t program_ = 0;      // process id of the running program; 0: none
-  bool occupied_ = false;  // between Spawn() and its last event
+  pid_t program_ = 0;           // process id of the running program; 0: none
+  std::map<int, pid_t> execs_;  // running commands beside it, by number
+  bool occupied_ = false;       // between Spawn() and its last event
   bool lost_ = false;
 };
 

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -71,8 +72,13 @@ class KeeperProcess {
   void Wait();
   void Handle(const KeeperCommand& command, const std::vector<UniqueFd>& descriptors);
   void Spawn(const KeeperCommand& command, const std::vector<UniqueFd>& descriptors);
+  void Exec(const KeeperCommand& command, const std::vector<UniqueFd>& descriptors);
+  void EndExec(const KeeperCommand& command);
+  void HangUpExecs();
+  void KillExecs();
   void Terminate(Duration grace);
   void Reap();
+  void OnExited(pid_t pid, int status, const rusage& usage);
   void Advance();
   void FinishTree();
   void SignalAll(int number);
@@ -81,12 +87,19 @@ class KeeperProcess {
   bool LeaseExpired() const { return lease_end_ && clock_.Now() >= *lease_end_; }
   void EnforceLease(bool expired);
 
+  // A command that runs beside the program, the leader of a session.
+  struct ExecCommand {
+    int number = 0;
+    std::optional<TimePoint> kill_at;  // set while the command is being ended
+  };
+
   const UniqueFd child_signals_;
   Containment& containment_;
   const SystemClock clock_;
   State state_ = State::kIdle;
   bool owner_gone_ = false;
   pid_t program_ = 0;
+  std::map<pid_t, ExecCommand> execs_;  // until they are reaped
   Duration leftover_grace_{0};
   std::optional<TimePoint> kill_at_;  // set while the tree is being terminated
   std::optional<TimePoint> wake_at_;  // when Advance() has to act although nothing happens
@@ -129,6 +142,15 @@ void KeeperProcess::Handle(const KeeperCommand& command, const std::vector<Uniqu
     case KeeperCommand::Kind::kSpawn:
       if (state_ == State::kIdle) Spawn(command, descriptors);
       return;
+    case KeeperCommand::Kind::kExec:
+      return Exec(command, descriptors);
+    case KeeperCommand::Kind::kSignalExec:
+      for (const auto& [pid, exec] : execs_) {
+        if (exec.number == command.exec) ::kill(-pid, command.signal);
+      }
+      return;
+    case KeeperCommand::Kind::kEndExec:
+      return EndExec(command);
     case KeeperCommand::Kind::kKill:
       if (state_ != State::kIdle) Terminate(command.grace);
       return;
@@ -142,8 +164,9 @@ void KeeperProcess::Spawn(const KeeperCommand& command, const std::vector<Unique
   SpawnResult result{.error_number = EMFILE, .message = "the keeper has no descriptors left"};
   // Descriptors for which this process has no room get lost on the way.
   if (descriptors.size() == 3) {
-    result = SpawnProgram(containment_, ReadPayloadFile(descriptors[0].get()), descriptors[1].get(),
-                          descriptors[2].get());
+    containment_.BeginCounting();
+    result = SpawnProgram(containment_, ReadPayloadFile(descriptors[0].get()),
+                          {.out = descriptors[1].get(), .err = descriptors[2].get()});
   }
   KeeperReport report;
   if (result.error_number != 0) {
@@ -160,6 +183,79 @@ void KeeperProcess::Spawn(const KeeperCommand& command, const std::vector<Unique
   report.kind = KeeperReport::Kind::kStarted;
   report.pid = result.pid;
   Report(report);
+}
+
+// Between the program's end and that of the tree nothing new is started: the tree could not become
+// empty.
+void KeeperProcess::Exec(const KeeperCommand& command, const std::vector<UniqueFd>& descriptors) {
+  SpawnResult result{.error_number = ESRCH, .message = "the task's program has ended"};
+  if (state_ == State::kRunning && !kill_at_) {
+    result = {.error_number = EMFILE, .message = "the keeper has no descriptors left"};
+    if (descriptors.size() == 4) {
+      result = SpawnProgram(containment_, ReadPayloadFile(descriptors[0].get()),
+                            {.in = descriptors[1].get(),
+                             .out = descriptors[2].get(),
+                             .err = descriptors[3].get(),
+                             .terminal = command.terminal});
+    }
+  }
+  KeeperReport report;
+  report.kind = KeeperReport::Kind::kExecStarted;
+  report.exec = command.exec;
+  report.pid = result.pid;
+  if (result.error_number != 0) {
+    report.kind = KeeperReport::Kind::kExecFailed;
+    report.error_number = result.error_number;
+    SetMessage(report, result.message);
+  } else {
+    execs_[result.pid].number = command.exec;
+  }
+  Report(report);
+}
+
+// The processes of a session that `leader` leads. One that has made itself a session of its own
+// stays, until the container ends.
+std::vector<pid_t> SessionOf(pid_t leader) {
+  std::vector<pid_t> members = Descendants(::getpid());
+  std::erase_if(members, [leader](pid_t pid) { return ::getsid(pid) != leader; });
+  return members;
+}
+
+// A hang-up, as when a terminal goes away: shells pass it on to what they have started.
+void HangUp(pid_t leader) {
+  for (const pid_t pid : SessionOf(leader)) {
+    ::kill(pid, SIGHUP);
+    ::kill(pid, SIGCONT);  // a stopped process could not act on SIGHUP
+  }
+}
+
+void KeeperProcess::EndExec(const KeeperCommand& command) {
+  for (auto& [pid, exec] : execs_) {
+    if (exec.number != command.exec || exec.kill_at) continue;
+    exec.kill_at = clock_.Now() + command.grace;
+    // A suspended process must not run on.
+    if (!LeaseExpired()) HangUp(pid);
+  }
+}
+
+void KeeperProcess::HangUpExecs() {
+  for (const auto& [pid, exec] : execs_) {
+    if (!LeaseExpired()) HangUp(pid);
+  }
+}
+
+// Called by Advance(), whose next wake-up is set here too.
+void KeeperProcess::KillExecs() {
+  const TimePoint now = clock_.Now();
+  for (const auto& [pid, exec] : execs_) {
+    if (!exec.kill_at) continue;
+    TimePoint next = *exec.kill_at;
+    if (now >= next || LeaseExpired()) {
+      for (const pid_t member : SessionOf(pid)) ::kill(member, SIGKILL);
+      next = now + kLastRetry;
+    }
+    wake_at_ = std::min(wake_at_.value_or(TimePoint::max()), next);
+  }
 }
 
 void KeeperProcess::SignalAll(int number) {
@@ -183,22 +279,34 @@ void KeeperProcess::Reap() {
   int status = 0;
   rusage usage{};
   // Orphans of the tree may have become children of the keeper, so every child is reaped. Only the
-  // end of the program itself is reported, with the resource use that wait4() returns for it.
+  // ends of the program and of commands beside it are reported.
   while (true) {
     const pid_t pid = ::wait4(-1, &status, WNOHANG, &usage);
     if (pid <= 0) return;
-    if (pid != program_) continue;
-    program_ = 0;
-    state_ = State::kLeftovers;
-    KeeperReport report;
-    report.kind = KeeperReport::Kind::kExited;
-    report.status = ExitStatusFromWait(status);
-    report.user_time = FromTimeval(usage.ru_utime);
-    report.system_time = FromTimeval(usage.ru_stime);
-    report.max_rss_bytes = int64_t{usage.ru_maxrss} * 1024;
-    report.memory = containment_.Memory();
-    Report(report);
+    OnExited(pid, status, usage);
   }
+}
+
+void KeeperProcess::OnExited(pid_t pid, int status, const rusage& usage) {
+  KeeperReport report;
+  report.status = ExitStatusFromWait(status);
+  if (const auto exec = execs_.find(pid); exec != execs_.end()) {
+    report.kind = KeeperReport::Kind::kExecExited;
+    report.exec = exec->second.number;
+    execs_.erase(exec);
+    return Report(report);
+  }
+  if (pid != program_) return;
+  program_ = 0;
+  state_ = State::kLeftovers;
+  report.kind = KeeperReport::Kind::kExited;
+  report.user_time = FromTimeval(usage.ru_utime);
+  report.system_time = FromTimeval(usage.ru_stime);
+  report.max_rss_bytes = int64_t{usage.ru_maxrss} * 1024;
+  report.memory = containment_.Memory();
+  Report(report);
+  // Interactive shells ignore SIGTERM, and would hold up the end of the tree until SIGKILL.
+  HangUpExecs();
 }
 
 // Called after every wake-up, this function compares the state with the clock and sets the next
@@ -225,6 +333,7 @@ void KeeperProcess::Advance() {
     wake_at_ = std::min(wake_at_.value_or(TimePoint::max()), now + retry_);
     retry_ = std::min(retry_ * 2, kLastRetry);
   }
+  KillExecs();
 }
 
 void KeeperProcess::EnforceLease(bool expired) {

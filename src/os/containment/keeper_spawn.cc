@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -39,14 +40,16 @@ void ResetSignals() {
 }
 
 // Leaves the descriptors 0, 1, 2 and the pipe, which moves to 3.
-bool SetUpDescriptors(int& pipe_end, int stdout_fd, int stderr_fd) {
-  const int null_fd = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+bool SetUpDescriptors(int& pipe_end, const SpawnStreams& streams) {
   // All sources are copied to numbers above 3 first, so that no dup2() overwrites another source.
-  const int out = ::fcntl(stdout_fd, F_DUPFD_CLOEXEC, 4);
-  const int err = ::fcntl(stderr_fd, F_DUPFD_CLOEXEC, 4);
+  const int in = streams.in >= 0 ? ::fcntl(streams.in, F_DUPFD_CLOEXEC, 4)
+                                 : ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  const int out = ::fcntl(streams.out, F_DUPFD_CLOEXEC, 4);
+  const int err = ::fcntl(streams.err, F_DUPFD_CLOEXEC, 4);
   const int pipe_copy = ::fcntl(pipe_end, F_DUPFD_CLOEXEC, 4);
-  if (null_fd < 0 || out < 0 || err < 0 || pipe_copy < 0) return false;
-  if (::dup2(null_fd, 0) < 0 || ::dup2(out, 1) < 0 || ::dup2(err, 2) < 0) return false;
+  if (in < 0 || out < 0 || err < 0 || pipe_copy < 0) return false;
+  if (::dup2(in, 0) < 0 || ::dup2(out, 1) < 0 || ::dup2(err, 2) < 0) return false;
+  if (streams.terminal && ::ioctl(0, TIOCSCTTY, 0) != 0) return false;
   if (::dup3(pipe_copy, 3, O_CLOEXEC) < 0) return false;
   pipe_end = 3;
   ::closefrom(4);
@@ -62,7 +65,7 @@ bool KeeperGone(int pipe_end) {
 
 // Returns only if the exec has failed.
 Failure BecomeProgram(Containment& containment, const SpawnPayload& payload, int& pipe_end,
-                      int stdout_fd, int stderr_fd) {
+                      const SpawnStreams& streams) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
   if (KeeperGone(pipe_end)) ::_exit(127);  // the keeper died before prctl() took effect
   if (const int error = containment.Join(); error != 0) return {Step::kContainment, error};
@@ -70,7 +73,7 @@ Failure BecomeProgram(Containment& containment, const SpawnPayload& payload, int
   // A step that fails from here on returns its errno value, and the caller writes it to the pipe.
   const std::vector<char*> arguments = Pointers(payload.arguments);
   std::vector<char*> environment = Pointers(payload.environment);
-  if (!SetUpDescriptors(pipe_end, stdout_fd, stderr_fd)) return {Step::kSetUp, errno};
+  if (!SetUpDescriptors(pipe_end, streams)) return {Step::kSetUp, errno};
   if (::chdir(payload.working_folder.c_str()) != 0) return {Step::kWorkingFolder, errno};
   ResetSignals();
   ::environ = environment.data();  // execvp() reads PATH from it
@@ -109,8 +112,8 @@ std::string Describe(const Containment& containment, const SpawnPayload& payload
 
 }  // namespace
 
-SpawnResult SpawnProgram(Containment& containment, const SpawnPayload& payload, int stdout_fd,
-                         int stderr_fd) {
+SpawnResult SpawnProgram(Containment& containment, const SpawnPayload& payload,
+                         const SpawnStreams& streams) {
   const auto failed = [&](const Failure& failure) {
     return SpawnResult{.error_number = failure.error_number,
                        .message = Describe(containment, payload, failure)};
@@ -126,7 +129,7 @@ SpawnResult SpawnProgram(Containment& containment, const SpawnPayload& payload, 
   if (pid == 0) {
     read_end.Reset();
     int pipe_end = write_end.get();
-    const Failure failure = BecomeProgram(containment, payload, pipe_end, stdout_fd, stderr_fd);
+    const Failure failure = BecomeProgram(containment, payload, pipe_end, streams);
     (void)!::write(pipe_end, &failure, sizeof(failure));
     ::_exit(127);
   }

@@ -118,6 +118,17 @@ absl::StatusOr<std::vector<PortListener>> FindListeners(const std::vector<uint16
   return listeners;
 }
 
+absl::StatusOr<bool> AnyListens(uint16_t port, const std::vector<pid_t>& processes) {
+  TONY_ASSIGN_OR_RETURN(const std::vector<ListeningSocket> listening, ListeningSockets());
+  SocketsByInode sockets;
+  for (const ListeningSocket& socket : listening) {
+    if (socket.port == port) sockets[socket.inode] = socket;
+  }
+  return !sockets.empty() && absl::c_any_of(processes, [&](pid_t pid) {
+    return !SocketsOf(std::to_string(pid), sockets).empty();
+  });
+}
+
 absl::StatusOr<bool> UserListens(uint16_t port, uid_t user) {
   TONY_ASSIGN_OR_RETURN(const std::vector<ListeningSocket> listening, ListeningSockets());
   return absl::c_any_of(listening, [&](const ListeningSocket& socket) {

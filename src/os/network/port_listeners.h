@@ -24,6 +24,10 @@ struct PortListener {
 /// listener. Unavailable – the kernel does not answer and /proc/net cannot be read.
 absl::StatusOr<std::vector<PortListener>> FindListeners(const std::vector<uint16_t>& ports);
 
+/// Whether one of `processes` listens on `port`, on any address. Reads /proc/PID/fd of these
+/// processes only, and only if anybody listens. Unavailable – as above.
+absl::StatusOr<bool> AnyListens(uint16_t port, const std::vector<pid_t>& processes);
+
 /// Whether a socket of `user` listens on `port`, on any address. Reads no /proc/PID/fd, so it is
 /// cheap enough for every heartbeat. Unavailable – as above.
 absl::StatusOr<bool> UserListens(uint16_t port, uid_t user);

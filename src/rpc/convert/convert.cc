@@ -45,6 +45,7 @@ v1::TaskExit ToProto(const core::TaskExit& exit) {
   for (const std::string& line : exit.tail) proto.add_tail(ToUtf8(line));
   proto.set_ended_millis(exit.ended_millis);
   proto.set_model_parameters(exit.model_parameters);
+  for (const auto& [name, value] : exit.reported) (*proto.mutable_reported())[name] = value;
   return proto;
 }
 
@@ -80,6 +81,7 @@ core::TaskExit FromProto(const v1::TaskExit& proto) {
   exit.tail.assign(proto.tail().begin(), proto.tail().end());
   exit.ended_millis = proto.ended_millis();
   exit.model_parameters = proto.model_parameters();
+  exit.reported.insert(proto.reported().begin(), proto.reported().end());
   return exit;
 }
 

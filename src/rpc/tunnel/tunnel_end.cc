@@ -92,6 +92,16 @@ std::unique_ptr<TunnelEnd> TunnelDialer::OpenLogs(const v1::LogWish& wish,
                                                                     std::move(callbacks));
 }
 
+std::unique_ptr<TunnelEnd> TunnelDialer::OpenExec(const core::TaskId& task,
+                                                  const v1::ExecWish& wish,
+                                                  TunnelEnd::Callbacks callbacks) const {
+  v1::TunnelFrame first;
+  *first.mutable_open()->mutable_task() = ToProto(task);
+  *first.mutable_open()->mutable_exec() = wish;
+  return Dial<v1::JobService, &v1::JobService::Stub::async::Tunnel>(channel_, std::move(first),
+                                                                    std::move(callbacks));
+}
+
 std::unique_ptr<TunnelEnd> TunnelDialer::Reach(TunnelEnd::Callbacks callbacks) const {
   v1::TunnelFrame first;
   *first.mutable_open()->mutable_task() = ToProto(core::TaskId{core::kDriverType, 0});

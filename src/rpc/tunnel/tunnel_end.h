@@ -13,6 +13,7 @@ namespace grpc {
 class Channel;
 }
 namespace tony::v1 {
+class ExecWish;
 class LogWish;
 class TunnelFrame;
 }  // namespace tony::v1
@@ -35,8 +36,8 @@ class TunnelEnd {
 
   virtual ~TunnelEnd() = default;
 
-  /// Asks for the next frame, which is `data`, `log` or `end`. Must not be called again before
-  /// on_frame. The stream's end is noticed only while a frame is asked for.
+  /// Asks for the next frame, which is `data`, `log`, `exec` or `end`. Must not be called again
+  /// before on_frame. The stream's end is noticed only while a frame is asked for.
   virtual void Read() = 0;
   /// Sends a frame. Must not be called before on_written.
   virtual void Write(v1::TunnelFrame frame) = 0;
@@ -54,6 +55,9 @@ class TunnelDialer {
                                   TunnelEnd::Callbacks callbacks) const;
   /// For a client: opens a tunnel through which pieces of logs arrive.
   std::unique_ptr<TunnelEnd> OpenLogs(const v1::LogWish& wish,
+                                      TunnelEnd::Callbacks callbacks) const;
+  /// For a client: opens a tunnel to a command in a task's container.
+  std::unique_ptr<TunnelEnd> OpenExec(const core::TaskId& task, const v1::ExecWish& wish,
                                       TunnelEnd::Callbacks callbacks) const;
   /// For an executor: opens a tunnel to the port that the job's driver has registered.
   std::unique_ptr<TunnelEnd> Reach(TunnelEnd::Callbacks callbacks) const;

@@ -35,7 +35,8 @@ void TunnelPump::OnWritten() {
 }
 
 void TunnelPump::ReadSocket() {
-  socket_->Read([this](absl::StatusOr<std::string> bytes) { OnSocketRead(std::move(bytes)); });
+  socket_->Read([this](absl::StatusOr<std::string> bytes) { OnSocketRead(std::move(bytes)); },
+                kMostPieceBytes);
 }
 
 void TunnelPump::OnSocketRead(absl::StatusOr<std::string> bytes) {

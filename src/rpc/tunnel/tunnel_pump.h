@@ -23,6 +23,10 @@ class TunnelPump {
   /// have gone without notice.
   static constexpr std::chrono::minutes kLongestSilence{15};
 
+  /// The most bytes that are carried as one frame. Each frame costs some changes of threads on its
+  /// way, so a fast connection needs large ones; what comes slowly is passed on in small ones.
+  static constexpr size_t kMostPieceBytes = size_t{1} << 20;
+
   using Dial = std::function<std::unique_ptr<TunnelEnd>(TunnelEnd::Callbacks)>;
   /// OK – both directions have ended. Unavailable – the socket's peer broke the connection.
   /// DeadlineExceeded – nothing was carried for too long. Otherwise the codes of the Tunnel call.

@@ -52,8 +52,8 @@ class TunnelRelay::Leg : public ServerStream<TunnelReactor, v1::TunnelFrame> {
     if (is_client()) ++relay_.clients_;
     if (!relay_.closed_.empty()) {
       EndLocked(grpc::Status(StatusCode::UNAVAILABLE, relay_.closed_));
-    } else if (relay_.clients_ > kMostTunnels + kMostLogTunnels) {
-      EndLocked(TooMany(kMostTunnels + kMostLogTunnels));
+    } else if (relay_.clients_ > kMostTunnels + kMostLogTunnels + kMostExecTunnels) {
+      EndLocked(TooMany(kMostTunnels + kMostLogTunnels + kMostExecTunnels));
     } else {
       StartRead(&incoming_);
     }
@@ -123,10 +123,8 @@ class TunnelRelay::Leg : public ServerStream<TunnelReactor, v1::TunnelFrame> {
     }
     const v1::TunnelOpen& open = incoming_.open();
     logs_ = open.has_logs() && is_client();
-    counted_ = !is_client() ? &relay_.executors_
-               : logs_      ? &relay_.log_clients_
-                            : &relay_.port_clients_;
-    const int most = !is_client() ? kMostExecutorTunnels : logs_ ? kMostLogTunnels : kMostTunnels;
+    exec_ = open.has_exec() && is_client() && !logs_;
+    const int most = CountLocked();
     if (++*counted_ > most) {
       relay_.crowd_log_.Log(LogLevel::kWarning, "a tunnel is refused: too many are open",
                             {{"peer", context_->peer()}, {"most", most}});
@@ -134,9 +132,25 @@ class TunnelRelay::Leg : public ServerStream<TunnelReactor, v1::TunnelFrame> {
     }
     tunnel_ = ++relay_.last_tunnel_;
     relay_.waiting_[tunnel_] = this;
-    Wish wish{tunnel_, FromProto(open.task()), open.port(), std::nullopt, !is_client()};
+    Wish wish{.tunnel = tunnel_, .task = FromProto(open.task()), .port = open.port()};
+    wish.by_executor = !is_client();
     if (logs_) wish.logs = open.logs();
+    if (exec_) wish.exec = open.exec();
     relay_.on_wish_(wish);
+  }
+
+  /// Chooses the counter that counts this leg, and returns its limit.
+  int CountLocked() {
+    if (!is_client()) {
+      counted_ = &relay_.executors_;
+      return kMostExecutorTunnels;
+    }
+    if (logs_) {
+      counted_ = &relay_.log_clients_;
+      return kMostLogTunnels;
+    }
+    counted_ = exec_ ? &relay_.exec_clients_ : &relay_.port_clients_;
+    return exec_ ? kMostExecTunnels : kMostTunnels;
   }
 
   /// Handles the first frame of an executor that answers.
@@ -170,11 +184,14 @@ class TunnelRelay::Leg : public ServerStream<TunnelReactor, v1::TunnelFrame> {
   void ForwardLocked() {
     // Pieces of logs may flow only from an executor to a client that asked for logs.
     const bool log = incoming_.has_log() && peer_->logs_;
-    if (!incoming_.has_data() && !incoming_.has_end() && !log) {
+    const bool exec = incoming_.has_exec() && (exec_ || peer_->exec_);
+    if (!incoming_.has_data() && !incoming_.has_end() && !log && !exec) {
       return EndBothLocked(grpc::Status(StatusCode::INVALID_ARGUMENT,
                                         "after a tunnel's first frame come bytes and an end"));
     }
-    if (incoming_.data().size() + incoming_.log().data().size() > kMostFrameBytes) {
+    if (incoming_.data().size() + incoming_.log().data().size() +
+            incoming_.exec().error_output().size() >
+        kMostFrameBytes) {
       return EndBothLocked(
           grpc::Status(StatusCode::INVALID_ARGUMENT,
                        absl::StrCat("a frame has more than ", kMostFrameBytes, " bytes")));
@@ -203,6 +220,7 @@ class TunnelRelay::Leg : public ServerStream<TunnelReactor, v1::TunnelFrame> {
   std::string expected_container_;
   int64_t tunnel_ = 0;      ///< 0 until the leg has told its wish
   bool logs_ = false;       ///< the leg is a client's, which wants logs
+  bool exec_ = false;       ///< the leg is a client's, which wants a command
   int* counted_ = nullptr;  ///< the relay's counter that counts this leg, once it has told its wish
   Leg* peer_ = nullptr;     ///< the other stream, once they are joined
   v1::TunnelFrame incoming_;

@@ -29,13 +29,14 @@ using TunnelReactor = grpc::ServerBidiReactor<v1::TunnelFrame, v1::TunnelFrame>;
 /// Thread safe; wishes come from gRPC's threads.
 class TunnelRelay {
  public:
-  /// The wish of a client or executor to be joined with a task's port, or with logs. Expect() or
-  /// Refuse() answers it.
+  /// The wish of a client or executor to be joined with a task's port, with a command in its
+  /// container, or with logs. Expect() or Refuse() answers it.
   struct Wish {
     int64_t tunnel = 0;  ///< the tunnel's number, from 1
     core::TaskId task;
     int port = 0;  ///< 0: the visualization port, or the task's own port if it has none
-    std::optional<v1::LogWish> logs;  ///< set: logs are wanted, and task and port are unused
+    std::optional<v1::LogWish> logs;        ///< set: logs are wanted, and task and port are unused
+    std::optional<v1::ExecWish> exec = {};  ///< set: a command is wanted, and port is unused
     bool by_executor = false;  ///< the wish is an executor's, which may reach the job's driver only
   };
   /// Receives a wish. Must not call the relay.
@@ -46,10 +47,12 @@ class TunnelRelay {
   static constexpr int kMostTunnels = 64;
   /// Limit on open tunnels to logs: a client opens those of all tasks at once.
   static constexpr int kMostLogTunnels = 1024;
+  /// Limit on open tunnels to commands. Each executor has a lower one for its own.
+  static constexpr int kMostExecTunnels = 64;
   /// Limit on open tunnels of executors, each of which has one.
   static constexpr int kMostExecutorTunnels = 16384;
   /// The longest data in one frame, in bytes.
-  static constexpr size_t kMostFrameBytes = size_t{64} * 1024;
+  static constexpr size_t kMostFrameBytes = size_t{1} << 20;
 
   explicit TunnelRelay(OnWish on_wish) : on_wish_(std::move(on_wish)) {}
 
@@ -78,6 +81,7 @@ class TunnelRelay {
   int executors_ = 0;                           ///< legs of executors with a wish
   int port_clients_ = 0;                        ///< client legs with a wish for a port
   int log_clients_ = 0;                         ///< client legs with a wish for logs
+  int exec_clients_ = 0;                        ///< client legs with a wish for a command
   int64_t last_tunnel_ = 0;
   LogLimit crowd_log_;
   LogLimit stray_log_;

@@ -36,18 +36,26 @@ class TunnelTargetTest : public ::testing::Test {
   core::TaskTable tasks_{types_};
 };
 
-TEST_F(TunnelTargetTest, RegisteredPortsOnly) {
+TEST_F(TunnelTargetTest, TheExecutorDecidesAboutPortsThatAreNotRegistered) {
   EXPECT_EQ(PortFor(0), 2000);
   EXPECT_EQ(PortFor(1000), 1000);
   EXPECT_EQ(PortFor(2000), 2000);
-  EXPECT_EQ(PortFor(22), -1);
+  EXPECT_EQ(PortFor(8888), 8888);
   EXPECT_EQ(PortFor(-1), -1);
+  EXPECT_EQ(PortFor(65536), -1);
   worker().visualization_port = 0;
   EXPECT_EQ(PortFor(0), 1000);
-  EXPECT_EQ(PortFor(2000), -1);
-  const absl::Status refused = FindTunnelTarget(tasks_, {1, {"worker", 0}, 22}).status();
+  const absl::Status refused = FindTunnelTarget(tasks_, {1, {"worker", 0}, 65536}).status();
   EXPECT_TRUE(absl::IsNotFound(refused)) << refused;
-  EXPECT_THAT(std::string(refused.message()), HasSubstr("port 22 is none that worker:0"));
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("port 65536 is none that worker:0"));
+}
+
+TEST_F(TunnelTargetTest, CommandsRunBesideRunningProgramsOnly) {
+  EXPECT_TRUE(FindRunningTask(tasks_, {"worker", 0}).ok());
+  EXPECT_TRUE(absl::IsNotFound(FindRunningTask(tasks_, {"worker", 2}).status()));
+  const absl::Status early = FindRunningTask(tasks_, {"worker", 1}).status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(early)) << early;
+  EXPECT_THAT(std::string(early.message()), HasSubstr("so nothing runs there"));
 }
 
 TEST_F(TunnelTargetTest, ExecutorsReachTheDriverOnly) {

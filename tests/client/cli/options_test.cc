@@ -142,7 +142,7 @@ TEST(SubmitOptions, RefusesKeysThatAreNoObject) {
     std::ofstream(file) << text;
     EXPECT_THAT(ErrorOf(arguments), HasSubstr("--keys: the value of a is ")) << text;
   }
-  EXPECT_THAT(ErrorOf({"job.xml", "--keys=/no/keys"}), HasSubstr("--keys: /no/keys"));
+  EXPECT_THAT(ErrorOf({"job.xml", "--keys=/no/keys"}), HasSubstr("--keys: cannot open '/no/keys'"));
 }
 
 TEST(SubmitOptions, ReadsTheProcessThatTheJobEndsWith) {

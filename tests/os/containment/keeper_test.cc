@@ -17,6 +17,7 @@
 
 #include "os/files/proc_file.h"
 #include "os/processes/process_tree.h"
+#include "os/processes/pseudo_terminal.h"
 #include "tests/os/process_support.h"
 #include "tests/os/temporary_folder.h"
 
@@ -88,6 +89,100 @@ TEST_F(KeeperTest, TellsWhatTheProgramUsed) {
   EXPECT_GT(exited->user_time + exited->system_time, milliseconds(5));
   EXPECT_GT(exited->max_rss_bytes, 500'000);
   EXPECT_LT(exited->max_rss_bytes, 1'000'000'000);
+}
+
+TEST_F(KeeperTest, ACommandRunsBesideTheProgram) {
+  StartScript("sleep 600");
+  LinePipe output, input;
+  SpawnRequest request = BashRequest("read word; echo $word $$; exit 3", output);
+  request.stdin_fd = input.read_fd();
+  ASSERT_TRUE(keeper_->Exec(7, request).ok());
+  const auto started = WaitFor<KeeperExecStarted>(*keeper_);
+  ASSERT_TRUE(started.has_value());
+  EXPECT_EQ(started->exec, 7);
+  ASSERT_EQ(::write(input.write_fd(), "hello\n", 6), 6);
+  EXPECT_EQ(output.ReadLine(), "hello " + std::to_string(started->pid));
+  const auto exited = WaitFor<KeeperExecExited>(*keeper_);
+  ASSERT_TRUE(exited.has_value());
+  EXPECT_EQ(exited->exec, 7);
+  EXPECT_EQ(exited->status.code, 3);
+  ASSERT_TRUE(keeper_->Kill(milliseconds(0)).ok());
+  EXPECT_TRUE(WaitFor<KeeperExited>(*keeper_).has_value());
+  ExpectTreeGone();
+}
+
+TEST_F(KeeperTest, ACommandMayHaveATerminal) {
+  StartScript("sleep 600");
+  absl::StatusOr<PseudoTerminal> terminal = OpenPseudoTerminal({33, 77});
+  ASSERT_TRUE(terminal.ok()) << terminal.status();
+  LinePipe output;
+  SpawnRequest request = BashRequest(
+      "stty size > /dev/tty; trap 'echo interrupted; exit 0' INT; echo ready; read word", output);
+  request.stdin_fd = terminal->program.get();
+  request.terminal = true;
+  ASSERT_TRUE(keeper_->Exec(1, request).ok());
+  ASSERT_TRUE(WaitFor<KeeperExecStarted>(*keeper_).has_value());
+  EXPECT_EQ(output.ReadLine(), "ready");
+  ASSERT_TRUE(WaitReadable(terminal->user.get()));
+  char said[100] = {};
+  EXPECT_GT(::read(terminal->user.get(), said, sizeof(said) - 1), 0);
+  EXPECT_THAT(std::string(said), HasSubstr("33 77"));
+  ASSERT_EQ(::write(terminal->user.get(), "\x03", 1), 1);  // Ctrl-C
+  EXPECT_EQ(output.ReadLine(), "interrupted");
+  EXPECT_TRUE(WaitFor<KeeperExecExited>(*keeper_).has_value());
+}
+
+TEST_F(KeeperTest, TellsWhyACommandCannotRun) {
+  LinePipe output;
+  SpawnRequest request = BashRequest("exit 0", output);
+  EXPECT_TRUE(absl::IsFailedPrecondition(keeper_->Exec(1, request)));
+  StartScript("sleep 600");
+  request.arguments = {"no-such-command-here"};
+  ASSERT_TRUE(keeper_->Exec(1, request).ok());
+  const auto failed = WaitFor<KeeperExecFailed>(*keeper_);
+  ASSERT_TRUE(failed.has_value());
+  EXPECT_EQ(failed->error_number, ENOENT);
+  EXPECT_THAT(failed->message, HasSubstr("'no-such-command-here'"));
+}
+
+TEST_F(KeeperTest, ACommandIsSignalledHungUpAndKilled) {
+  StartScript("sleep 600");
+  LinePipe output;
+  ASSERT_TRUE(
+      keeper_
+          ->Exec(1, BashRequest("trap 'echo told' INT; trap '' HUP TERM; sleep 600 & echo $!; "
+                                "while :; do wait; done",
+                                output))
+          .ok());
+  ASSERT_TRUE(WaitFor<KeeperExecStarted>(*keeper_).has_value());
+  const pid_t child = output.ReadNumber();
+  ASSERT_TRUE(keeper_->SignalExec(1, SIGINT).ok());
+  EXPECT_EQ(output.ReadLine(), "told");
+  ASSERT_TRUE(keeper_->EndExec(1, milliseconds(50)).ok());
+  const auto exited = WaitFor<KeeperExecExited>(*keeper_);
+  ASSERT_TRUE(exited.has_value());
+  EXPECT_EQ(exited->status.signal, SIGKILL);
+  EXPECT_TRUE(WaitGone(child));
+}
+
+TEST_F(KeeperTest, ACommandEndsWithTheProgram) {
+  LinePipe gate;
+  SpawnRequest program = BashRequest("read word <&1", output_);
+  program.stdout_fd = gate.read_fd();
+  ASSERT_TRUE(keeper_->Spawn(program).ok());
+  ASSERT_TRUE(WaitFor<KeeperStarted>(*keeper_).has_value());
+  LinePipe output;
+  SpawnRequest shell = BashRequest("trap '' TERM; echo up; sleep 600", output);
+  shell.leftover_grace = minutes(10);
+  ASSERT_TRUE(keeper_->Exec(1, shell).ok());
+  ASSERT_TRUE(WaitFor<KeeperExecStarted>(*keeper_).has_value());
+  EXPECT_EQ(output.ReadLine(), "up");
+  ASSERT_EQ(::write(gate.write_fd(), "go\n", 3), 3);
+  EXPECT_TRUE(WaitFor<KeeperExited>(*keeper_).has_value());
+  const auto exited = WaitFor<KeeperExecExited>(*keeper_);
+  ASSERT_TRUE(exited.has_value());
+  EXPECT_EQ(exited->status.signal, SIGHUP);
+  ExpectTreeGone();
 }
 
 TEST_F(KeeperTest, NamesACommandThatDoesNotExist) {

@@ -35,6 +35,18 @@ TEST(PortListenersTest, AHeldPortHasNoListenerUntilAServerComes) {
   EXPECT_EQ((*after)[0].uid, ::getuid());
 }
 
+TEST(PortListenersTest, TellsWhetherOneOfSomeProcessesListens) {
+  const auto reservation = PortReservation::Reserve();
+  ASSERT_TRUE(reservation.ok());
+  const uint16_t port = reservation->port();
+  EXPECT_FALSE(AnyListens(port, {::getpid()}).value_or(true));
+  const UniqueFd server = ListenSocket({.reuse_address = true}, port);
+  ASSERT_TRUE(server.valid());
+  EXPECT_TRUE(AnyListens(port, {1, ::getpid()}).value_or(false));
+  EXPECT_FALSE(AnyListens(port, {1}).value_or(true));
+  EXPECT_FALSE(AnyListens(port, {}).value_or(true));
+}
+
 // On ports that nobody else uses, since other programs' listeners on other addresses count too.
 class Servers {
  public:

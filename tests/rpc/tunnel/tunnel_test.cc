@@ -127,6 +127,38 @@ class TunnelTest : public MasterFixture {
     EXPECT_EQ(far.received, "question");
   }
 
+  /// One end of a tunnel without a socket.
+  struct Bare {
+    std::vector<v1::TunnelFrame> frames;
+    int written = 0;
+    std::optional<absl::Status> closed;
+    std::unique_ptr<TunnelEnd> end;
+  };
+  TunnelEnd::Callbacks Into(Bare& bare) {
+    const auto tell = [this](std::function<void()> change) {
+      driver_.loop().Post([this, change = std::move(change)] {
+        change();
+        driver_.Changed();
+      });
+    };
+    return {[tell, &bare](const v1::TunnelFrame& frame) {
+              tell([&bare, frame] { bare.frames.push_back(frame); });
+            },
+            [tell, &bare] { tell([&bare] { ++bare.written; }); },
+            [tell, &bare](const absl::Status& status) {
+              tell([&bare, status] { bare.closed = status; });
+            }};
+  }
+  /// Sends a frame, and waits until it has arrived.
+  void Carry(Bare& from, Bare& to, const v1::TunnelFrame& frame) {
+    const size_t before = to.frames.size();
+    const int written = from.written;
+    to.end->Read();
+    from.end->Write(frame);
+    ASSERT_TRUE(driver_.Await([&] { return to.frames.size() > before && from.written > written; }));
+    EXPECT_EQ(to.frames.back().SerializeAsString(), frame.SerializeAsString());
+  }
+
   LoopDriver driver_;
   std::optional<TunnelDialer> client_;
   std::optional<TunnelDialer> executor_;
@@ -147,6 +179,52 @@ TEST_F(TunnelTest, FiftyMegabytesBothWaysAtOnceArriveAsTheyWere) {
   EXPECT_TRUE(far.end->ok()) << *far.end;
   EXPECT_TRUE(near.received == back);
   EXPECT_TRUE(far.received == there);
+}
+
+TEST_F(TunnelTest, ACommandsFramesPassBothWays) {
+  v1::ExecWish wish;
+  wish.add_arguments("ls");
+  wish.set_who("alice@host");
+  Bare near, far;
+  near.end = client_->OpenExec(kTask, wish, Into(near));
+  const auto asked = wishes_.Next();
+  ASSERT_TRUE(asked.has_value() && asked->exec.has_value());
+  EXPECT_EQ(asked->task, kTask);
+  EXPECT_EQ(asked->exec->who(), "alice@host");
+  tunnels_.Expect(asked->tunnel, kContainer);
+  far.end = executor_->Answer(asked->tunnel, absl::OkStatus(), Into(far));
+  ASSERT_TRUE(driver_.Await([&] { return near.written == 1 && far.written == 1; }));
+  v1::TunnelFrame frame;
+  frame.mutable_exec()->mutable_size()->set_rows(50);
+  Carry(near, far, frame);
+  frame.set_data("typed");
+  Carry(near, far, frame);
+  frame.mutable_exec()->set_error_output("oh");
+  Carry(far, near, frame);
+  frame.mutable_exec()->mutable_ended()->set_code(3);
+  Carry(far, near, frame);
+  // The client has heard all and goes away, as it does at any other time.
+  near.end.reset();
+  far.end->Read();
+  ASSERT_TRUE(driver_.Await([&] { return far.closed.has_value(); }));
+  EXPECT_TRUE(absl::IsUnavailable(*far.closed)) << *far.closed;
+}
+
+TEST_F(TunnelTest, OnlyCommandsHaveTheirFrames) {
+  Bare near, far;
+  near.end = client_->Open(kTask, 80, Into(near));
+  const auto asked = wishes_.Next();
+  ASSERT_TRUE(asked.has_value());
+  EXPECT_FALSE(asked->exec.has_value());
+  tunnels_.Expect(asked->tunnel, kContainer);
+  far.end = executor_->Answer(asked->tunnel, absl::OkStatus(), Into(far));
+  ASSERT_TRUE(driver_.Await([&] { return near.written == 1 && far.written == 1; }));
+  v1::TunnelFrame frame;
+  frame.mutable_exec()->set_signal(9);
+  near.end->Read();
+  near.end->Write(frame);
+  ASSERT_TRUE(driver_.Await([&] { return near.closed.has_value(); }));
+  EXPECT_TRUE(absl::IsInvalidArgument(*near.closed)) << *near.closed;
 }
 
 TEST_F(TunnelTest, TheWishNamesTaskAndPort) {

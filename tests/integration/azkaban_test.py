@@ -145,13 +145,15 @@ class AzkabanTest(JobTest):
         began = time.monotonic()
 
         def living():
-            return {pid: words for pid, words in machine.processes_with(str(self.site.folder)).items()
+            found = machine.processes_with(str(self.site.folder))
+            return {pid: words for pid, words in found.items()
                     if machine.lives(pid) and "RunFlow" not in str(words)}
         machine.wait_until(lambda: not living(), seconds, pause_seconds=0.02)
         self.assertEqual(living(), {})
         return time.monotonic() - began
 
-    def start_waiting(self, more="", body="touch {f}/begun; until test -e {f}/over; do sleep 0.1; done"):
+    def start_waiting(
+            self, more="", body="touch {f}/begun; until test -e {f}/over; do sleep 0.1; done"):
         """A step whose task has begun and waits for the file `over`; returns its flow."""
         (self.project / "wait.sh").write_text(body.format(f=self.site.folder))
         self.write_job(f"executes=bash wait.sh\nsrc_dir=.\n{more}")
@@ -198,8 +200,9 @@ class Flows(AzkabanTest):
         (self.project / "show.py").write_text(
             "import json, os, sys\n"
             f"with open('{self.site.folder}/shown', 'w', encoding='utf-8') as shown:\n"
-            "    json.dump([sys.argv[1:], {k: v for k, v in os.environ.items() if k.startswith('ODD')}"
-            ", os.environ['AZKABAN_INPUT_DATASET']], shown)\n"
+            "    json.dump([sys.argv[1:], "
+            "{k: v for k, v in os.environ.items() if k.startswith('ODD')}, "
+            "os.environ['AZKABAN_INPUT_DATASET']], shown)\n"
             "open('show.py', 'a').write('# written in place')\n")
         before = (self.project / "show.py").read_bytes()
         self.write_job(

@@ -75,7 +75,8 @@ class Tokens(unittest.TestCase):
 
     def test_a_job_is_stopped_with_the_file(self):
         job = self.site.submit(*SMALL, "--executes", "sleep 1000")
-        job.wait_until_running("worker:0", "worker:1")
+        for task in ("worker:0", "worker:1"):
+            job.wait_for_task(task, "RUNNING", deadline_seconds=DEADLINE_SECONDS)
         result = self.site.run("tony", "kill", job.id, deadline_seconds=DEADLINE_SECONDS)
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(job.wait(DEADLINE_SECONDS), 4, job.describe())

@@ -145,13 +145,15 @@ class AzkabanTest(JobTest):
         began = time.monotonic()
 
         def living():
-            return {pid: words for pid, words in machine.processes_with(str(self.site.folder)).items()
+            found = machine.processes_with(str(self.site.folder))
+            return {pid: words for pid, words in found.items()
                     if machine.lives(pid) and "RunFlow" not in str(words)}
         machine.wait_until(lambda: not living(), seconds, pause_seconds=0.02)
         self.assertEqual(living(), {})
         return time.monotonic() - began
 
-    def start_waiting(self, more="", body="touch {f}/begun; until test -e {f}/over; do sleep 0.1; done"):
+    def start_waiting(
+            self, more="", body="touch {f}/begun; until test -e {f}/over; do sleep 0.1; done"):
         """A step whose task has begun and waits for the file `over`; returns its flow."""
         (self.project / "wait.sh").write_text(body.format(f=self.site.folder))
         self.write_job(f"executes=bash wait.sh\nsrc_dir=.\n{more}")
@@ -198,8 +200,11 @@ class Flows(AzkabanTest):
         (self.project / "show.py").write_text(
             "import json, os, sys\n"
             f"with open('{self.site.folder}/shown', 'w', encoding='utf-8') as shown:\n"
-            "    json.dump([sys.argv[1:], {k: v for k, v in os.environ.items() if k.startswith('ODD')}"
-            ", os.environ['AZKABAN_INPUT_DATASET']], shown)\n")
+            "    json.dump([sys.argv[1:], "
+            "{k: v for k, v in os.environ.items() if k.startswith('ODD')}, "
+            "os.environ['AZKABAN_INPUT_DATASET']], shown)\n"
+            "open('show.py', 'a').write('# written in place')\n")
+        before = (self.project / "show.py").read_bytes()
         self.write_job(
             "src_dir=.\n"
             "executes='python3 show.py'\n"
@@ -216,6 +221,8 @@ class Flows(AzkabanTest):
         self.assertEqual(variables, {"ODD_A": "a, b=c; \"d\" 'e' größe $HOME",
                                      "ODD_B": "two\nlines", "ODD_C": "quoted word"})
         self.assertEqual(dataset, "/in/a;/in/b")
+        # The project's files are links to the executor's cache.
+        self.assertEqual((self.project / "show.py").read_bytes(), before)
 
     def test_what_is_wrong_is_named(self):
         self.write_job("executes=true\ntony.worker.gpuz=1\n")
@@ -230,6 +237,50 @@ class Flows(AzkabanTest):
         flow = self.run_flow("train")
         self.assertEqual(flow.wait(), 1)
         self.assertEqual(flow.status("train"), "FAILED")
+
+
+class Outputs(JobTest):
+    """The file for the following steps; Azkaban itself is not needed."""
+
+    def run_step(self, outputs, *properties):
+        file = self.site.folder / "properties"
+        file.write_text("\n".join((SMALL, "azkaban.job.id=train", *properties)))
+        self.site.environment.update(JOB_PROP_FILE=str(file), JOB_OUTPUT_PROP_FILE=str(outputs))
+        return self.site.run("tony-submit", "--step")
+
+    def test_a_file_that_cannot_be_written(self):
+        for outputs, why in (("/dev/full", "No space left"),
+                             (self.site.folder / "none", "No such file")):
+            for command, code in (("true", 0), ("exit 7", 1)):
+                with self.subTest(outputs=outputs, command=command):
+                    result = self.run_step(outputs, f"executes={command}")
+                    self.assertEqual(result.returncode, code, result.stderr)
+                    self.assertRegex(result.stderr, "JOB_OUTPUT_PROP_FILE.*changes nothing for the "
+                                                    f"job.*{why}")
+
+    def test_all_values_are_texts_and_configure_nothing(self):
+        outputs = self.site.folder / "outputs"
+        outputs.touch()
+        result = self.run_step(outputs, "executes=true", "azkaban.job.id=tony.worker")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        values = json.loads(outputs.read_text())
+        self.assertEqual({type(value) for value in values.values()}, {str})
+        self.assertEqual(values["step.tony.worker.verdict"], "SUCCEEDED")
+        self.assertEqual(values["step.tony.worker.exit"], "0")
+        # The log has them, too: after a failure Azkaban removes the file.
+        self.assertIn(f"step.tony.worker.job {self.site.job_folder().name}", result.stdout)
+
+    def test_bad_properties(self):
+        for properties, words in ((["a=\\u12"], ":5: '\\u12': four hexadecimal digits"),
+                                  (["main.args=--detach"], ":5: main.args: --detach does not"),
+                                  (["task_params=x"], "--task_params has no effect without"),
+                                  (["a=b"], "tony.worker.command"),
+                                  (["executes=x", "src_dir=none"], ":6: src_dir: ")):
+            with self.subTest(properties=properties):
+                result = self.run_step("/dev/null", *properties)
+                self.assertEqual(result.returncode, 2, result.stderr)
+                self.assertIn(words, result.stderr)
+        self.assertFalse((self.site.local_dir / "jobs").exists())
 
 
 class Kills(AzkabanTest):

@@ -257,7 +257,7 @@ TEST_F(YarnClusterTest, TokensOfAFileComeBeforeTheTicket) {
 }
 
 TEST_F(YarnClusterTest, GivenValuesOverrideTheFiles) {
-  configuration_.options.given = {{"yarn.resourcemanager.address", "::", "step:3"}};
+  configuration_.options.given = {{"yarn.resourcemanager.address", "rm:port", "step:3"}};
   EXPECT_THAT(Message(Refused(absl::StatusCode::kInvalidArgument)),
               HasSubstr("step:3: yarn.resourcemanager.address"));
 }

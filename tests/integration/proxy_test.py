@@ -25,10 +25,10 @@ while True:
 """
 KNOCK = """
     import socket, sys
-    connection = socket.create_connection(("127.0.0.1", int(sys.argv[1])), timeout=60)
     try:
+        connection = socket.create_connection(("127.0.0.1", int(sys.argv[1])), timeout=60)
         connection.sendall(b"hello")
-        print(connection.recv(100))
+        print(connection.recv(100) or "closed")
     except ConnectionError:
         print("closed")
 """

@@ -52,9 +52,9 @@ chmod 600 .jupyter-token
 export JUPYTER_TOKEN_FILE="$PWD/.jupyter-token" JUPYTER_RUNTIME_DIR="$PWD/.jupyter-runtime"
 root=
 [ "$(id -u)" != 0 ] || root=--allow-root
+cd "${TONY_NOTEBOOK_FOLDER:-$PWD}" || exit 1
 exec "$python" -m "$module" --no-browser $root --ServerApp.ip=127.0.0.1 \
-  --ServerApp.port="$TB_PORT" --ServerApp.port_retries=0 \
-  --ServerApp.root_dir="${TONY_NOTEBOOK_FOLDER:-$PWD}"
+  --ServerApp.port="$TB_PORT" --ServerApp.port_retries=0 --ServerApp.root_dir="$PWD"
 )sh";
 
 /// A file with the token, which travels to the task as a resource: arguments, environments and job

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Jobs as tasks of a real Airflow, 2.11 and 3.3: kills, retries, clears, links and results."""
 
+import json
 import os
 import pathlib
 import signal
@@ -54,6 +55,12 @@ class AirflowTest(JobTest):
         self.site.run("tony", "wait", job_id, "--timeout", str(END_SECONDS))
         self.assertEqual(self.site.verb("status", job_id)["state"], outcome)
         self.assertEqual(machine.wait_until(lambda: not machine.processes_with(job_id), END_SECONDS), True)
+
+
+    def await_trigger(self, job_id):
+        """Waits until a trigger follows the job."""
+        self.assertTrue(machine.wait_until(
+            lambda: any("attach" in line for line in machine.processes_with(job_id).values()), COMMAND_SECONDS, 0.1))
 
 
 class DagsTest(AirflowTest):
@@ -120,6 +127,24 @@ class DagsOfTwoTest(DagsTest):
     """The same with Airflow 2.11."""
 
     version = 2
+
+
+class TriggererOfTwoTest(AirflowTest):
+    """The triggerer of Airflow 2.11, which tells no trigger that its task was cleared."""
+
+    version = 2
+
+    def test_cleared(self):
+        command, ready, _ = self.gated("cleared")
+        self.addCleanup(self.airflow.stop)
+        self.airflow.start_servers("scheduler", "triggerer")
+        self.airflow.run("dags", "reserialize")
+        self.airflow.run("dags", "trigger", "deferred", "--conf", json.dumps({"command": command}))
+        ready.read(COMMAND_SECONDS)
+        (job,) = self.jobs()
+        self.await_trigger(job["id"])
+        self.airflow.run("tasks", "clear", "--yes", "deferred")
+        self.assert_over(job["id"], "KILLED")
 
 
 class ServerTest(AirflowTest):
@@ -222,9 +247,7 @@ class ServerTest(AirflowTest):
         """The job of a deferred task that is marked failed is stopped."""
         run, job_id, _ = self.start("deferred")
         run.wait_for("deferred")
-        self.assertTrue(machine.wait_until(
-            lambda: any("attach" in line for line in machine.processes_with(job_id).values()),
-            COMMAND_SECONDS, 0.1))
+        self.await_trigger(job_id)
         run.mark("failed")
         self.assert_over(job_id, "KILLED")
 

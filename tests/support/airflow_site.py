@@ -56,6 +56,7 @@ class AirflowSite:
             **site.environment,
             **{f"AIRFLOW__{name}": value for name, value in settings.items()},
             "AIRFLOW_HOME": str(self.home),
+            "PATH": f"{self._bin}:{os.environ['PATH']}",  # Airflow 2 starts itself by its name
             "AIRFLOW_CONN_TONY_DEFAULT": json.dumps({"conn_type": "tony", "extra": connection}),
             "PYTHONPATH": str(_installed_provider(site.folder / "provider")),
             "PYTHONDONTWRITEBYTECODE": "1",
@@ -85,16 +86,20 @@ class AirflowSite:
 
     def serve(self, *servers):
         """Starts servers, e.g. "api-server", and waits until the REST interface answers."""
+        self.start_servers(*servers)
+        answered = machine.wait_until(self._answers, COMMAND_SECONDS, 0.25)
+        if not answered:
+            raise AssertionError(f"Airflow's server does not answer\n{self.outputs()}")
+        self._token = self.call("GET", "/auth/token")["access_token"]
+
+    def start_servers(self, *servers):
+        """Starts servers, and does not wait for them."""
         for server in servers:
             options = [] if server == "api-server" else ["--skip-serve-logs"]
             with open(self.home / f"{server}.out", "wb") as out:
                 self._servers.append(
                     self.start(server, *options, stdout=out, stderr=out, start_new_session=True)
                 )
-        answered = machine.wait_until(self._answers, COMMAND_SECONDS, 0.25)
-        if not answered:
-            raise AssertionError(f"Airflow's server does not answer\n{self.outputs()}")
-        self._token = self.call("GET", "/auth/token")["access_token"]
 
     def stop(self):
         """Ends the servers and all that they have started."""

@@ -116,6 +116,7 @@ class OutputTest(StepTest):
         self.run_attempt("true", "--conf", "tony.worker.memory=much", code=2)
         summary = self.summary()
         self.assertEqual((summary["state"], summary["exit_code"]), ("NOT_SUBMITTED", 2))
+        self.assertIn("tony.worker.memory", summary["sentence"])
 
     def test_a_summary_that_cannot_be_written_changes_nothing(self):
         self.summary_file = self.site.folder / "missing" / "summary.json"

@@ -177,7 +177,9 @@ void Submission::OnSignal(int number) {
   // The first Ctrl-C stops the job. The second leaves without waiting for the end, as does any
   // after the verdict. While nobody could be told of the stop, leaving takes a third one.
   if (verdict_ || interrupts_ > 1 || (interrupts_ == 1 && being_stopped_)) return Leave();
-  if (++interrupts_ == 1) {
+  if (++interrupts_ == 1 && options_.step.is_step) {
+    printer_.Notice(absl::StrCat(name, ": stopping the job"));
+  } else if (interrupts_ == 1) {
     printer_.OnStop(options_.kill_grace);
   } else {
     printer_.Notice("nobody could be told to stop the job yet; Ctrl-C again: leave");

@@ -25,6 +25,7 @@ inline constexpr char kHangupSentence[] =
 /// What a step of a workflow has beside other owners; the defaults are those of no step. Plain
 /// data.
 struct FollowedStep {
+  bool is_step = false;
   /// Readable when the process that started this client is gone, which then leaves; -1: nobody
   /// looks.
   int parent_fd = -1;

@@ -59,7 +59,7 @@ class LocalStepHome : public StepHome {
     launch.go_on = [this] { return step_.CheckWanted(); };
     FailedLaunch failed;
     const std::unique_ptr<LaunchedJob> launched = launcher_(launch, failed);
-    if (launched == nullptr) return FailWith(failed.why, failed.exit_code);
+    if (launched == nullptr) return step_.Fail(failed.why, failed.exit_code);
     // From now on the job's processes have the step.
     lock_.Reset();
     launched->guard.Reset();
@@ -99,7 +99,7 @@ class LocalStepHome : public StepHome {
 int RunLocalStep(Step& step, const Environment& environment, const jobfile::LoadedJob& job,
                  const Launcher& launcher) {
   absl::StatusOr<LocalStep> folder = LocalStep::Open(job.result.local.dir, step.key());
-  if (!folder.ok()) return FailWith(folder.status(), kInfrastructure);
+  if (!folder.ok()) return step.Fail(folder.status(), kInfrastructure);
   LocalStepHome home(step, job.result.local, launcher, *std::move(folder));
   return StepAttempt(step, environment, job, home).Run();
 }

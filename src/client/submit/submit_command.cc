@@ -77,8 +77,10 @@ void PrintProblems(const std::vector<jobfile::Problem>& problems, const std::str
   (void)PrintForPeople(STDERR_FILENO, jobfile::RenderProblems(problems, prefix));
 }
 
-/// Refuses a job with these problems; returns the exit status.
-int Refuse(const SubmitOptions& options, const std::vector<jobfile::Problem>& problems) {
+/// Refuses a job with these problems; returns the exit status. `step`: null without one.
+int Refuse(const SubmitOptions& options, const std::vector<jobfile::Problem>& problems,
+           Step* step = nullptr) {
+  if (step != nullptr) step->summary().error = jobfile::RenderProblems(problems, "");
   PrintProblems(problems);
   if (options.json) WriteBytes(DumpJsonLine(RefusalToJson(problems, kBadUsage)));
   return kBadUsage;
@@ -167,7 +169,7 @@ int Submit(const SubmitOptions& given, const Environment& environment, Step* ste
     options = step->options();
     job = Load(options, environment);
   }
-  if (!job.result.ok()) return Refuse(options, job.result.problems);
+  if (!job.result.ok()) return Refuse(options, job.result.problems, step);
   if (!options.quiet) PrintProblems(job.result.notes, "note: ");
   if (options.logs) {
     const absl::Status resolved = ResolveLogs(job.result.job, *options.logs);
@@ -178,6 +180,7 @@ int Submit(const SubmitOptions& given, const Environment& environment, Step* ste
     absl::StatusOr<std::optional<core::NeverFits>> refused = CheckCapacity(job.result);
     if (!refused.ok()) return FailWith(refused.status(), kInfrastructure);
     if (*refused) {
+      if (step != nullptr) step->summary().error = (*refused)->sentence;
       PrintError((*refused)->sentence);
       return kNeverFits;
     }

@@ -85,7 +85,8 @@ absl::Status Step::AddDefaults(const jobfile::LoadedJob& job) {
 }
 
 FollowedStep Step::Following() {
-  return {.parent_fd = parent_.fd(),
+  return {.is_step = true,
+          .parent_fd = parent_.fd(),
           .stops_with_parent = workflow_.stops_with_parent || key_.empty(),
           .stop_wait = stop_wait_,
           .on_listening = [this] { signals_.Release(); }};
@@ -126,7 +127,13 @@ void Step::TakeEnd(const StoredJob& job) {
   if (job.job.view.visualization) summary_.tensorboard = job.job.view.visualization->url;
 }
 
+int Step::Fail(const absl::Status& why, int exit_code) {
+  summary_.error = std::string(why.message());
+  return FailWith(why, exit_code);
+}
+
 int Step::End(int exit_code) {
+  if (std::exchange(ended_, true)) return exit_code;
   summary_.exit_code = exit_code;
   if (!summary_.job.empty()) WriteLines(/*over=*/true);
   SaveSummary();

@@ -60,7 +60,10 @@ class Step {
   void TellJob();
   /// The job is over, or was left: takes over its verdict and links.
   void TakeEnd(const StoredJob& job);
-  /// Tells the job and its links once more, and writes the summary. Returns `exit_code`.
+  /// Prints why there is no job, or no verdict, for the summary as well. Returns `exit_code`.
+  int Fail(const absl::Status& why, int exit_code);
+  /// Tells the job and its links once more, and writes what the workflow system gets; once. Returns
+  /// `exit_code`.
   int End(int exit_code);
 
  private:
@@ -79,6 +82,7 @@ class Step {
   OnExisting on_existing_ = OnExisting::kAdopt;
   std::optional<Duration> stop_wait_;
   StepSummary summary_;
+  bool ended_ = false;
 };
 
 }  // namespace tony::client

@@ -26,21 +26,29 @@ constexpr std::chrono::seconds kPagePatience{2};
 }  // namespace
 
 int StepAttempt::Run() {
+  const int exit_code = step_.End(RunToEnd());
+  if (ended_job_.empty()) return exit_code;
+  const absl::Status marked = home_.MarkReported(ended_job_);
+  if (!marked.ok()) PrintError(std::string(marked.message()));
+  return exit_code;
+}
+
+int StepAttempt::RunToEnd() {
   const SystemClock clock;
   const TimePoint deadline = clock.Now() + kPatience;
   while (true) {
     const absl::StatusOr<std::optional<int>> ended = Try();
-    if (!ended.ok()) return FailWith(ended.status(), ExitOf(ended.status()));
+    if (!ended.ok()) return step_.Fail(ended.status(), ExitOf(ended.status()));
     if (*ended) return **ended;
     if (clock.Now() > deadline) {
-      return FailWith(absl::DeadlineExceededError(
+      return step_.Fail(absl::DeadlineExceededError(
                           absl::StrCat("waited ", kPatience.count(), " minutes: ", waited_for_,
                                        "; tony steps shows the step, tony kill ends "
                                        "its job")),
                       kInfrastructure);
     }
     const absl::Status wanted = step_.Pause();
-    if (!wanted.ok()) return FailWith(wanted, kKilled);
+    if (!wanted.ok()) return step_.Fail(wanted, kKilled);
   }
 }
 
@@ -73,7 +81,7 @@ absl::StatusOr<std::optional<int>> StepAttempt::Join(const StepHome::State& stat
     case StepAction::kReport:
       return Report(state);
     case StepAction::kRefuse:
-      return FailWith(
+      return step_.Fail(
           absl::AlreadyExistsError(absl::StrCat(
               "the step has a job that runs, '", last.id,
               "' (--on-existing=fail); tony kill ends it, --on-existing=adopt follows it")),
@@ -113,7 +121,7 @@ absl::StatusOr<std::optional<int>> StepAttempt::Report(const StepHome::State& st
   } else {
     WriteOut(RenderVerdict(state.last->job.view, Screen{}));
   }
-  TONY_RETURN_IF_ERROR(home_.MarkReported(state.last->id));
+  ended_job_ = state.last->id;
   return core::ExitCode(*state.last->job.view.verdict);
 }
 
@@ -152,9 +160,7 @@ void StepAttempt::NoteEnd(const std::string& job_id, const absl::StatusOr<core::
   step_.HoldSignals();
   const absl::StatusOr<StoredJob> end = home_.jobs().Find(job_id);
   if (end.ok()) step_.TakeEnd(*end);
-  if (!verdict.ok()) return;
-  const absl::Status marked = home_.MarkReported(job_id);
-  if (!marked.ok()) PrintError(std::string(marked.message()));
+  if (verdict.ok()) ended_job_ = job_id;
 }
 
 void StepAttempt::FindPage(const StoredJob& job) {

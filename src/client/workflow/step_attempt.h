@@ -59,17 +59,19 @@ class StepAttempt {
               StepHome& home)
       : step_(step), environment_(environment), job_(job), home_(home) {}
 
-  /// Returns the exit status. Blocks until the step's job has ended.
+  /// Returns the exit status. Blocks until the step's job has ended. The verdict counts as reported
+  /// when all that the workflow system gets of it is written.
   int Run();
   /// For StepHome::Launch(): takes over the job's names, then follows it as its owner to its end.
   /// Returns the exit status.
   int FollowOwn(const StoredJob& job, int attempt);
   /// The first part of FollowOwn(), for a home that follows by itself.
   void TakeJob(const std::string& id, bool adopted, int attempt);
-  /// The last part of FollowOwn(): the verdict counts as reported.
+  /// The last part of FollowOwn(): takes over the verdict.
   void NoteEnd(const std::string& job_id, const absl::StatusOr<core::Verdict>& verdict);
 
  private:
+  int RunToEnd();
   absl::StatusOr<std::optional<int>> Try();
   absl::StatusOr<std::optional<int>> Join(const StepHome::State& state);
   absl::StatusOr<std::optional<int>> Begin(const StepHome::State& state);
@@ -85,6 +87,7 @@ class StepAttempt {
   const jobfile::LoadedJob& job_;
   StepHome& home_;
   std::string waited_for_;
+  std::string ended_job_;  ///< the job whose verdict is the step's; empty: there is none
 };
 
 }  // namespace tony::client

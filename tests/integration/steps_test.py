@@ -218,6 +218,18 @@ class AttemptsTest(StepTest):
         self.assertEqual(self.site.verb("status", old)["verdict"]["outcome"], "KILLED")
         self.assertEqual(self.site.verb("status", new)["verdict"]["outcome"], "SUCCEEDED")
 
+    def test_a_job_whose_processes_are_all_gone_is_lost(self):
+        # As after a restart of the machine.
+        first, _ = self.gated()
+        self.kill(first)
+        (job,) = self.jobs()
+        for program in ("tony-am", "tony-executor"):
+            for pid in machine.programs_of(job, program):
+                os.kill(pid, signal.SIGKILL)
+        out, _ = self.run_attempt("true")
+        self.assertIn(f"'{job}' is LOST; the new one finds its checkpoints", out)
+        self.assertEqual(len(self.jobs()), 2)
+
     def test_other_steps_are_independent(self):
         first, gate = self.gated()
         self.run_attempt("true", key=KEY + "2")
@@ -315,9 +327,7 @@ class EndTest(StepTest):
     def test_the_next_master_keeps_the_step(self):
         first, gate = self.gated()
         (job,) = self.jobs()
-        masters = machine.programs_of(job, "tony-am")
-        (master,) = (pid for pid in masters if machine.parent_of(pid) in masters)
-        os.kill(master, signal.SIGKILL)
+        os.kill(machine.master_of(job), signal.SIGKILL)
         _, err = self.run_attempt("true", "--on-existing", "fail", code=2)
         self.assertIn("the step has a job that runs", err)
         gate.write()

@@ -18,7 +18,7 @@ Workflow Found(const std::map<std::string, std::string>& variables) {
         const auto found = variables.find(name);
         return found == variables.end() ? std::nullopt : std::optional(found->second);
       },
-      {});
+      {}, "/nowhere");
   EXPECT_TRUE(workflow.ok()) << workflow.status();
   return workflow.value_or(Workflow());
 }

@@ -106,6 +106,7 @@ class YarnStepTest(unittest.TestCase):
         first.kill()
         second, summary = self.attempt("exit 1")
         out, _ = self.finish(second)
+        self.assertIn("worker:0 | trained", out)
         told = json.loads(summary.read_text(encoding="utf-8"))
         self.assertEqual((told["application_id"], told["adopted"], told["attempt"]), (job, True, 2), out)
         # It was told, so the next attempt begins anew.

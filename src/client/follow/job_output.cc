@@ -14,10 +14,13 @@
 #include "common/clock.h"
 #include "common/status_macros.h"
 #include "os/files/files.h"
+#include "os/files/wait_readable.h"
 
 namespace tony::client {
 namespace {
 
+/// Pause between two looks at a job that has no ApplicationMaster yet.
+constexpr std::chrono::milliseconds kLookPause{500};
 constexpr size_t kFlushBytes = size_t{32} << 10;
 /// How far the output may be behind. A terminal shows a few MiB in a second, and nobody reads more;
 /// a file or another program is meant to have everything, and is fast.
@@ -84,14 +87,22 @@ void JobOutput::Run() {
   options_.on_end();
 }
 
+absl::StatusOr<JobCatalog::Logs> JobOutput::FindLogs(JobCatalog& jobs) const {
+  while (true) {
+    TONY_ASSIGN_OR_RETURN(const StoredJob job, jobs.Find(options_.job_id));
+    absl::StatusOr<JobCatalog::Logs> logs = jobs.FindLogs(job, {.selection = options_.selection,
+                                                                .follow = true,
+                                                                .handles_signals = false,
+                                                                .notice = options_.notice});
+    // A cluster may let the ApplicationMaster wait, and nothing has logs before it.
+    if (!absl::IsUnavailable(logs.status())) return logs;
+    if (os::WaitReadable(end_.get(), kLookPause)) return logs;
+  }
+}
+
 absl::Status JobOutput::Print() {
   TONY_ASSIGN_OR_RETURN(const std::unique_ptr<JobCatalog> jobs, options_.open_catalog());
-  TONY_ASSIGN_OR_RETURN(const StoredJob job, jobs->Find(options_.job_id));
-  TONY_ASSIGN_OR_RETURN(const JobCatalog::Logs logs,
-                        jobs->FindLogs(job, {.selection = options_.selection,
-                                             .follow = true,
-                                             .handles_signals = false,
-                                             .notice = options_.notice}));
+  TONY_ASSIGN_OR_RETURN(const JobCatalog::Logs logs, FindLogs(*jobs));
   if (!logs.missing.empty()) options_.notice(logs.missing);
   history::LogStreamOptions following;
   following.selection = options_.selection;

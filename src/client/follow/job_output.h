@@ -67,6 +67,9 @@ class JobOutput {
   void Run();
   /// OK – all was printed. The codes of StoppableWriter, JobCatalog and LogStream::Follow().
   absl::Status Print();
+  /// Waits until the job has logs, or nothing more is to be followed. The codes of
+  /// JobCatalog::Find() and FindLogs().
+  absl::StatusOr<JobCatalog::Logs> FindLogs(JobCatalog& jobs) const;
   void OnLine(const history::LogFile& log, const logs::LogLine& line);
   void OnLeftOut(const history::LogFile& log, const logs::LogReader::LeftOut& left_out);
   /// Whether the line is within the limit.

@@ -74,6 +74,7 @@ class FakeTunnelEnd : public rpc::TunnelEnd {
 class ExecSessionsTest : public ::testing::Test {
  protected:
   void SetUp() override {
+    ::signal(SIGPIPE, SIG_IGN);  // as SetUpProcess() does
     os::LinePipe output;
     ASSERT_TRUE(keeper_->Spawn(os::BashRequest("sleep 600", output)).ok());
     ASSERT_TRUE(os::WaitFor<os::KeeperStarted>(*keeper_).has_value());

@@ -33,7 +33,7 @@ struct SpawnRequest {
   std::vector<std::string> fallback;     // executed if `program` cannot be; a path first
   std::vector<std::string> environment;  // "NAME=value", complete; Spawn() adds TONY_CONTAINER_ID
   std::string working_folder;            // absolute; must exist
-  int stdin_fd = -1;                     // for Exec() only; a program has /dev/null
+  int stdin_fd = -1;                     // for Exec(), which needs it; a program has /dev/null
   bool terminal = false;  // for Exec() only: stdin_fd is a terminal, which the child shall control
   int stdout_fd = -1;     // duplicated, so the caller may close its own after Spawn()
   int stderr_fd = -1;

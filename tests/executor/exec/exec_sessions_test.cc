@@ -74,6 +74,7 @@ class FakeTunnelEnd : public rpc::TunnelEnd {
 class ExecSessionsTest : public ::testing::Test {
  protected:
   void SetUp() override {
+    ::signal(SIGPIPE, SIG_IGN);  // as SetUpProcess() does
     os::LinePipe output;
     ASSERT_TRUE(keeper_->Spawn(os::BashRequest("sleep 600", output)).ok());
     ASSERT_TRUE(os::WaitFor<os::KeeperStarted>(*keeper_).has_value());
@@ -162,7 +163,7 @@ TEST_F(ExecSessionsTest, ACommandThatTakesNoInputEndsAllTheSame) {
 
 TEST_F(ExecSessionsTest, ATerminalTakesKeysAndSizes) {
   Client client;
-  v1::ExecWish wish = Bash("stty size; echo $TERM; read word; stty size; sleep 600");
+  v1::ExecWish wish = Bash("stty size; echo $TERM; read word; stty size; echo up; exec cat");
   wish.mutable_terminal()->set_rows(30);
   wish.mutable_terminal()->set_columns(100);
   wish.set_terminal_type("vt100");
@@ -174,7 +175,8 @@ TEST_F(ExecSessionsTest, ATerminalTakesKeysAndSizes) {
   size.mutable_exec()->mutable_size()->set_columns(120);
   client.Send(size);
   client.Send(Input("\r"));
-  ASSERT_TRUE(driver_.Await([&] { return client.output.find("50 120") != std::string::npos; }));
+  ASSERT_TRUE(driver_.Await([&] { return client.output.find("up\r\n") != std::string::npos; }));
+  EXPECT_THAT(client.output, HasSubstr("50 120\r\n"));
   client.Send(Input("\x03"));
   AwaitEnd(client);
   EXPECT_EQ(client.ended->signal(), SIGINT);

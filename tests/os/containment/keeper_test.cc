@@ -58,7 +58,15 @@ class KeeperTest : public testing::Test {
   }
 
   const std::string id_ = "container_of_keeper_test_" + std::to_string(::getpid());
+  // A command that runs beside the program; its standard input is input_.
+  SpawnRequest CommandRequest(const std::string& script, const LinePipe& output) const {
+    SpawnRequest request = BashRequest(script, output);
+    request.stdin_fd = input_.read_fd();
+    return request;
+  }
+
   LinePipe output_;
+  LinePipe input_;
   std::unique_ptr<Keeper> keeper_;
 };
 
@@ -93,14 +101,13 @@ TEST_F(KeeperTest, TellsWhatTheProgramUsed) {
 
 TEST_F(KeeperTest, ACommandRunsBesideTheProgram) {
   StartScript("sleep 600");
-  LinePipe output, input;
-  SpawnRequest request = BashRequest("read word; echo $word $$; exit 3", output);
-  request.stdin_fd = input.read_fd();
+  LinePipe output;
+  SpawnRequest request = CommandRequest("read word; echo $word $$; exit 3", output);
   ASSERT_TRUE(keeper_->Exec(7, request).ok());
   const auto started = WaitFor<KeeperExecStarted>(*keeper_);
   ASSERT_TRUE(started.has_value());
   EXPECT_EQ(started->exec, 7);
-  ASSERT_EQ(::write(input.write_fd(), "hello\n", 6), 6);
+  ASSERT_EQ(::write(input_.write_fd(), "hello\n", 6), 6);
   EXPECT_EQ(output.ReadLine(), "hello " + std::to_string(started->pid));
   const auto exited = WaitFor<KeeperExecExited>(*keeper_);
   ASSERT_TRUE(exited.has_value());
@@ -134,7 +141,7 @@ TEST_F(KeeperTest, ACommandMayHaveATerminal) {
 
 TEST_F(KeeperTest, TellsWhyACommandCannotRun) {
   LinePipe output;
-  SpawnRequest request = BashRequest("exit 0", output);
+  SpawnRequest request = CommandRequest("exit 0", output);
   EXPECT_TRUE(absl::IsFailedPrecondition(keeper_->Exec(1, request)));
   StartScript("sleep 600");
   request.arguments = {"no-such-command-here"};
@@ -150,9 +157,9 @@ TEST_F(KeeperTest, ACommandIsSignalledHungUpAndKilled) {
   LinePipe output;
   ASSERT_TRUE(
       keeper_
-          ->Exec(1, BashRequest("trap 'echo told' INT; trap '' HUP TERM; sleep 600 & echo $!; "
-                                "while :; do wait; done",
-                                output))
+          ->Exec(1, CommandRequest("trap 'echo told' INT; trap '' HUP TERM; sleep 600 & echo $!; "
+                                   "while :; do wait; done",
+                                   output))
           .ok());
   ASSERT_TRUE(WaitFor<KeeperExecStarted>(*keeper_).has_value());
   const pid_t child = output.ReadNumber();
@@ -172,7 +179,7 @@ TEST_F(KeeperTest, ACommandEndsWithTheProgram) {
   ASSERT_TRUE(keeper_->Spawn(program).ok());
   ASSERT_TRUE(WaitFor<KeeperStarted>(*keeper_).has_value());
   LinePipe output;
-  SpawnRequest shell = BashRequest("trap '' TERM; echo up; sleep 600", output);
+  SpawnRequest shell = CommandRequest("trap '' TERM; echo up; sleep 600", output);
   shell.leftover_grace = minutes(10);
   ASSERT_TRUE(keeper_->Exec(1, shell).ok());
   ASSERT_TRUE(WaitFor<KeeperExecStarted>(*keeper_).has_value());

@@ -372,12 +372,12 @@ void Executor::RunTask(const std::string& shell_command, const core::ClusterSpec
   TaskProcess::Command command;
   command.shell_command = shell_command;
   identity_.counters_folder = FreshCountersFolder(working_folder_);
-  identity_.report_pipe = absl::StrCat(working_folder_, "/.tony-progress");
+  command.log_prefix = LogPrefix(assignment_, identity_.attempt, environment_, working_folder_);
+  identity_.report_pipe = ReportPipePath(assignment_, identity_.attempt, working_folder_);
   command.report_pipe = identity_.report_pipe;
   command.environment =
       TaskEnvironment(environment_, assignment_, identity_, cluster, hadoop_, working_folder_);
   command.working_folder = working_folder_;
-  command.log_prefix = LogPrefix(assignment_, identity_.attempt, environment_, working_folder_);
   // An assignment without limits means the default limits.
   if (assignment_.log_segment_bytes() > 0 && assignment_.log_total_bytes() > 0) {
     command.logs.limits = {assignment_.log_segment_bytes(), assignment_.log_total_bytes()};

@@ -24,13 +24,17 @@ constexpr std::chrono::milliseconds kPause{20};
 absl::StatusOr<std::unique_ptr<ReportPipe>> ReportPipe::Open(EventLoop& loop,
                                                              const std::string& path) {
   if (unlink(path.c_str()) != 0 && errno != ENOENT) return os::ErrnoError(errno, path);
-  if (mkfifo(path.c_str(), kMode) != 0) return os::ErrnoError(errno, path);
+  if (mkfifo(path.c_str(), kMode) != 0 || chmod(path.c_str(), kMode) != 0) {
+    return os::ErrnoError(errno, path);
+  }
   os::UniqueFd pipe(open(path.c_str(), O_RDWR | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));
   if (!pipe.valid()) return os::ErrnoError(errno, path);
-  std::unique_ptr<ReportPipe> report(new ReportPipe(loop, std::move(pipe)));
+  std::unique_ptr<ReportPipe> report(new ReportPipe(loop, path, std::move(pipe)));
   report->Watch();
   return report;
 }
+
+ReportPipe::~ReportPipe() { (void)unlink(path_.c_str()); }
 
 void ReportPipe::Watch() {
   watch_ = loop_.WatchReadable(pipe_.get(), [this] {

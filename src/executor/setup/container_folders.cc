@@ -35,6 +35,14 @@ std::string LogPrefix(const v1::Assignment& assignment, int attempt,
   return absl::StrCat(LogFolder(environment, working_folder), name, ".");
 }
 
+std::string ReportPipePath(const v1::Assignment& assignment, int attempt,
+                           const std::string& working_folder) {
+  // A pipe in the working folder would be in the way of programs that copy it. YARN's collection of
+  // logs would read one among the logs.
+  if (assignment.log_folder().empty()) return absl::StrCat(working_folder, "/.tony/progress");
+  return absl::StrCat(assignment.log_folder(), "/attempt-", attempt, "/progress");
+}
+
 std::string CacheFolder(const v1::Assignment& assignment,
                         const std::vector<std::string>& environment,
                         const std::string& working_folder) {

@@ -23,6 +23,10 @@ std::string LogPrefix(const v1::Assignment& assignment, int attempt,
 std::string LogFolder(const std::vector<std::string>& environment,
                       const std::string& working_folder);
 
+/// The pipe through which the program of this attempt reports values of itself.
+std::string ReportPipePath(const v1::Assignment& assignment, int attempt,
+                           const std::string& working_folder);
+
 /// The folder that all of the job's containers on this host share: the assignment's, otherwise a
 /// folder in the first of LOCAL_DIRS, which a NodeManager makes for an application, otherwise one
 /// in the container's own folder.

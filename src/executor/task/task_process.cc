@@ -114,7 +114,11 @@ absl::Status TaskProcess::Spawn(const Command& command) {
   }
   report_.reset();
   if (!command.report_pipe.empty()) {
-    TONY_ASSIGN_OR_RETURN(report_, ReportPipe::Open(loop_, command.report_pipe));
+    absl::StatusOr<std::unique_ptr<ReportPipe>> report =
+        ReportPipe::Open(loop_, command.report_pipe);
+    // A program need not report anything.
+    if (!report.ok()) LogWarning("the program cannot report", {{"why", report.status().message()}});
+    if (report.ok()) report_ = *std::move(report);
   }
   TONY_ASSIGN_OR_RETURN(os::SpawnRequest request,
                         RequestFor(command.shell_command, command.environment,

@@ -108,8 +108,10 @@ TEST_F(LocalStepTest, OldStepsGoUnlessTheyHoldWork) {
   LocalStep::RemoveOld(local_dir, 0, 10 * kDay);
   EXPECT_EQ(LocalStep::List(local_dir)->size(), 5);
   LocalStep::RemoveOld(local_dir, 7, 10 * kDay);
+  const std::vector<LocalStep> steps = LocalStep::List(local_dir).value();
   std::vector<std::string> left;
-  for (const LocalStep& step : *LocalStep::List(local_dir)) left.push_back(step.Read()->key);
+  left.reserve(steps.size());
+  for (const LocalStep& step : steps) left.push_back(step.Read()->key);
   EXPECT_THAT(left, ::testing::UnorderedElementsAre("work", "held", "new"));
 }
 

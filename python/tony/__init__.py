@@ -13,6 +13,9 @@ the programs of tasks, which need other parts of the package.
 
 from __future__ import annotations
 
+import os
+import sys
+
 TYPE_CHECKING = False  # type checkers take it for true; the module typing is slow to import
 
 if TYPE_CHECKING:
@@ -28,6 +31,21 @@ if TYPE_CHECKING:
     from .records import (Event as Event, Exit as Exit, JobStatus as JobStatus, LogLine as LogLine,
                           Problem as Problem, TaskStatus as TaskStatus, Verdict as Verdict)
     from .spec import JobSpec as JobSpec, Type as Type
+
+
+def _folders_called_tony() -> List[str]:
+    """Where modules of `tony` are looked for: here, and in the folders of that name that a program has itself.
+
+    Tasks find this package without asking for it, and a program may have modules in a folder that happens to be called
+    tony. Those of a folder that comes earlier on sys.path are found first.
+    """
+    own = os.path.dirname(os.path.abspath(__file__))
+    folders = [os.path.join(os.path.abspath(entry), "tony") for entry in sys.path]
+    folders = [folder for folder in dict.fromkeys(folders) if folder == own or os.path.isdir(folder)]
+    return folders if own in folders else [own, *folders]
+
+
+__path__ = _folders_called_tony()
 
 # The module of each public name.
 _HOMES = {

@@ -193,7 +193,13 @@ class ServerTest(AirflowTest):
     def link_and_clear(self):
         """The page's link works while the task runs; a green task that is cleared runs again."""
         run, first, gate = self.start("plain")
-        links = machine.wait_until(lambda: run.get("/links")["extra_links"], END_SECONDS, 0.25)
+
+        def shown():
+            links = run.get("/links")["extra_links"]
+            return links if links.get("Job page") else None
+
+        links = machine.wait_until(shown, END_SECONDS, 0.25)
+        self.assertIsNotNone(links, "the task has no link to the job's page")
         self.assertRegex(links["Job page"], r"^http")
         gate.write()
         run.wait_for("success")

@@ -306,11 +306,11 @@ class NameTest(CollectiveCase):
         self.assertEqual(self.run_program(), "mine\nNo module named 'tony.collective'\n")
 
     def test_a_package_behind_it(self):
-        """It wins also from a folder that comes later: ours is a package only where there is none."""
+        """Its modules are found beside ours, which come first."""
         self.write("import sys\nsys.path.append('late')\n" + textwrap.dedent(self.USE.format(".part")))
         self.write("", "late/tony/__init__.py")
         self.write("WHOSE = 'mine'", "late/tony/part.py")
-        self.assertEqual(self.run_program(), "mine\nNo module named 'tony.collective'\n")
+        self.assertEqual(self.run_program(), "mine\nfound\n")
 
     def test_a_folder(self):
         self.write(self.USE.format(".part"))

@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import tomllib
+import time
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -16,6 +17,7 @@ import tony_cli
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # The commands of Airflow take seconds each, more while other tests run.
+BUSY_SECONDS = 60  # how long a request may find the database busy
 COMMAND_SECONDS = 180
 
 
@@ -138,12 +140,17 @@ class AirflowSite:
         if self._token:
             request.add_header("Authorization", f"Bearer {self._token}")
         data = None if body is None else json.dumps(body).encode()
-        try:
-            with urllib.request.urlopen(request, data, timeout=60) as answer:
-                text = answer.read()
-        except urllib.error.HTTPError as error:
-            raise AssertionError(f"{method} {path}: {error}: {error.read()[:2000]}") from error
-        return json.loads(text) if text else None
+        end = time.monotonic() + BUSY_SECONDS
+        while True:
+            try:
+                with urllib.request.urlopen(request, data, timeout=60) as answer:
+                    text = answer.read()
+                return json.loads(text) if text else None
+            except urllib.error.HTTPError as error:
+                said = error.read()[:2000]
+                # The servers share a database of SQLite, which lets one of them write at a time.
+                if b"Database error" not in said or time.monotonic() > end:
+                    raise AssertionError(f"{method} {path}: {error}: {said}") from error
 
     def trigger(self, dag, command="true"):
         """Starts a run of a DAG, with the job's command."""

@@ -6,6 +6,8 @@
 Exits with 77 where Hadoop cannot run.
 """
 
+import getpass
+import hashlib
 import json
 import pathlib
 import signal
@@ -136,6 +138,18 @@ class YarnStepTest(unittest.TestCase):
         after = cluster.ask("apps")["apps"]
         self.assertEqual(len(jobs), 1)
         self.assertEqual(len(after["app"]) - len(before["app"]), 1)
+
+    def test_steps_that_nobody_uses_any_more_are_removed(self):
+        self.finish(self.attempt("true")[0])
+        steps = f"/user/{getpass.getuser()}/.tony/steps"
+        old = hashlib.sha256(self.key.encode()).hexdigest()[:32]
+        self.assertIn(old, cluster.list_hdfs(steps, getpass.getuser()))
+        cluster.web_hdfs("PUT", f"{steps}/{old}", "SETTIMES", modificationtime=1_700_000_000_000)
+        self.key += "|next"
+        self.finish(self.attempt("sleep 2")[0])
+        left = cluster.list_hdfs(steps, getpass.getuser())
+        self.assertNotIn(old, left)
+        self.assertIn(hashlib.sha256(self.key.encode()).hexdigest()[:32], left)
 
     def test_a_failure_leaves_its_checkpoints(self):
         first, summary = self.attempt("exit 1")

@@ -1,9 +1,14 @@
 #include "client/yarn/yarn_step.h"
 
+#include <cstdint>
+#include <set>
+#include <vector>
+
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "backend/yarn/application_client.h"
 #include "backend/yarn/yarn_job.h"
 #include "client/workflow/step_key.h"
 #include "common/status_macros.h"
@@ -30,6 +35,41 @@ absl::StatusOr<YarnStep> YarnStep::Open(const backend::YarnCluster& cluster,
   const std::string path = absl::StrCat(cluster.staging(), "/", folder, "/", kCheckpoints);
   return YarnStep(std::move(files), folder,
                   cluster.hdfs() ? absl::StrCat("hdfs://", cluster.hdfs()->authority, path) : path);
+}
+
+absl::Status YarnStep::RemoveOld(const backend::YarnCluster& cluster, const Clock& clock,
+                                 std::chrono::days days, const std::stop_token& stop) {
+  if (days.count() <= 0 || stop.stop_requested()) return absl::OkStatus();
+  TONY_ASSIGN_OR_RETURN(std::unique_ptr<storage::JobFiles> files, cluster.OpenStaging());
+  TONY_ASSIGN_OR_RETURN(const std::vector<std::string> names, files->List(kSteps));
+  const int64_t oldest = clock.UnixMillis() - std::chrono::milliseconds(days).count();
+  std::vector<std::string> old;
+  for (const std::string& name : names) {
+    if (stop.stop_requested()) return absl::OkStatus();
+    const std::string folder = absl::StrCat(kSteps, "/", name);
+    const absl::StatusOr<storage::StoredFile> stored = files->Describe(folder);
+    if (stored.ok() && stored->modified_millis < oldest) old.push_back(folder);
+  }
+  if (old.empty()) return absl::OkStatus();
+  backend::ApplicationClient client(cluster.application_client(), cluster.timeout());
+  TONY_ASSIGN_OR_RETURN(const std::vector<backend::ApplicationReport> reports,
+                        client.List(cluster.user()));
+  std::set<std::string> active;
+  for (const backend::ApplicationReport& report : reports) {
+    if (!report.over()) active.insert(report.id);
+  }
+  for (const std::string& folder : old) {
+    if (stop.stop_requested()) break;
+    YarnStep step(std::move(files), folder, "");
+    const absl::StatusOr<Taken> last = step.Last();
+    files = std::move(step.files_);
+    TONY_RETURN_IF_ERROR(last.status());
+    if (active.contains(last->job)) continue;
+    TONY_ASSIGN_OR_RETURN(const std::vector<std::string> checkpoints,
+                          files->List(absl::StrCat(folder, "/", kCheckpoints)));
+    if (checkpoints.empty()) TONY_RETURN_IF_ERROR(files->Remove(folder));
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<YarnStep::Taken> YarnStep::Last() {

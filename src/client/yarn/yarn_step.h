@@ -1,13 +1,16 @@
 // The folder of a step in a cluster's file system (docs/design/steps.md).
 #pragma once
 
+#include <chrono>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "backend/yarn/yarn_cluster.h"
+#include "common/clock.h"
 #include "storage/job_files.h"
 
 namespace tony::client {
@@ -17,6 +20,12 @@ class YarnStep {
  public:
   /// The codes of backend::YarnCluster::OpenStaging().
   static absl::StatusOr<YarnStep> Open(const backend::YarnCluster& cluster, const std::string& key);
+
+  /// Removes the folders of steps that no attempt has used for `days`, whose last jobs are over,
+  /// and that hold no checkpoints; 0 or less: no step is too old. Ends early once `stop` is
+  /// requested. The codes of storage::JobFiles and of backend::ApplicationClient::List().
+  static absl::Status RemoveOld(const backend::YarnCluster& cluster, const Clock& clock,
+                                std::chrono::days days, const std::stop_token& stop);
 
   /// The newest job that an attempt has taken the step for. Plain data.
   struct Taken {

@@ -329,6 +329,10 @@ class YarnSubmission {
           RemoveUnusedFromCache(hasty, clock_, std::chrono::days(job_.result.yarn.cache_days), stop)
               .status();
     }
+    if (tidied.ok()) {
+      tidied =
+          YarnStep::RemoveOld(hasty, clock_, std::chrono::days(job_.result.yarn.cache_days), stop);
+    }
     if (!tidied.ok() && !stop.stop_requested()) {
       PrintError(
           absl::StrCat("what earlier jobs left is not tidied up this time, which does not "

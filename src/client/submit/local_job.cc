@@ -11,6 +11,8 @@
 #include "client/jobs/job_remains.h"
 #include "client/jobs/seen_time.h"
 #include "client/staging/staging.h"
+#include "client/submit/checkpoint_folder.h"
+#include "client/submit/image_check.h"
 #include "client/submit/job_id.h"
 #include "common/clock.h"
 #include "os/files/file_lock.h"
@@ -36,17 +38,16 @@ std::string NewJobId(const std::string& jobs, const Clock& clock) {
   return id;
 }
 
-}  // namespace
-
-std::unique_ptr<LaunchedJob> LaunchLocalJob(const jobfile::LoadedJob& job,
-                                            const Environment& environment,
-                                            const LocalLaunch& launch, FailedLaunch& failed) {
+/// Makes the job's folder and starts its ApplicationMaster; see LaunchLocalJob().
+std::unique_ptr<LaunchedJob> StartJob(const Environment& environment, const jobfile::LoadedJob& job,
+                                      const LocalLaunch& launch, os::UniqueFd checkpoints,
+                                      FailedLaunch& failed) {
   const SystemClock clock;
   const std::string jobs = storage::JobsFolder(job.result.local.dir);
   const std::string id = NewJobId(jobs, clock);
   const storage::JobFolder folder(absl::StrCat(jobs, "/", id));
   const auto fail = [&failed](const absl::Status& why, int exit_code) {
-    failed = {why, exit_code};
+    failed = {.why = why, .exit_code = exit_code};
     return nullptr;
   };
   if (launch.on_id) {
@@ -64,6 +65,8 @@ std::unique_ptr<LaunchedJob> LaunchLocalJob(const jobfile::LoadedJob& job,
       return fail(wanted, ExitOf(wanted));
     }
   }
+  std::vector<int> lock_fds = launch.lock_fds;
+  if (checkpoints.valid()) lock_fds.push_back(checkpoints.get());
   const jobfile::Configuration& conf = job.configuration;
   const LocalMasterSource::Options limits{
       .folder = folder,
@@ -71,7 +74,7 @@ std::unique_ptr<LaunchedJob> LaunchLocalJob(const jobfile::LoadedJob& job,
       .exit_deadline = conf.GetDuration("tony.client.am-exit-timeout-ms"),
       .restarts = static_cast<int>(conf.GetNumber("tony.am.max-restarts")),
       .open_files = environment.open_files,
-      .lock_fds = launch.lock_fds};
+      .lock_fds = std::move(lock_fds)};
   auto sweep = std::make_unique<HistorySweep>(job.result.local.dir, job.result.local.history_days,
                                               ReadClocks(clock.UnixMillis()));
   absl::StatusOr<MasterProcess> master =
@@ -86,8 +89,33 @@ std::unique_ptr<LaunchedJob> LaunchLocalJob(const jobfile::LoadedJob& job,
     Unstage(folder);
     return fail(master.status(), kInfrastructure);
   }
-  return std::make_unique<LaunchedJob>(
-      LaunchedJob{id, folder, *std::move(guard), limits, *std::move(master), std::move(sweep)});
+  return std::make_unique<LaunchedJob>(LaunchedJob{id, folder, std::move(checkpoints),
+                                                   *std::move(guard), limits, *std::move(master),
+                                                   std::move(sweep)});
+}
+
+}  // namespace
+
+std::unique_ptr<LaunchedJob> LaunchLocalJob(const SubmitOptions& options,
+                                            const Environment& environment,
+                                            const jobfile::LoadedJob& job,
+                                            const LocalLaunch& launch, FailedLaunch& failed) {
+  CheckpointFolder checkpoints = ClaimCheckpointFolder(job);
+  if (checkpoints.problem) {
+    failed = {
+        .why = absl::InvalidArgumentError(jobfile::RenderProblems({*checkpoints.problem}, "")),
+        .exit_code = kBadUsage,
+        .problem = checkpoints.problem};
+    return nullptr;
+  }
+  if (!checkpoints.note.empty()) PrintError(checkpoints.note);
+  if (const int code = PrepareImages(options, job); code != 0) {
+    failed = {.why = absl::InternalError("the job's images cannot be had"),
+              .exit_code = code,
+              .told = true};
+    return nullptr;
+  }
+  return StartJob(environment, job, launch, std::move(checkpoints.lock), failed);
 }
 
 int EndLocalJob(const absl::StatusOr<core::Verdict>& verdict, const storage::JobFolder& folder) {

@@ -1,6 +1,7 @@
 // An attempt holds the step's lock while it decides, and hands it to the job that it launches.
 #include "client/submit/local_step_job.h"
 
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -8,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/catalog/local_jobs.h"
 #include "client/cli/messages.h"
+#include "client/submit/local_job.h"
 #include "client/workflow/local_step.h"
 #include "client/workflow/step_attempt.h"
 #include "common/clock.h"
@@ -19,12 +21,12 @@ namespace {
 /// A step's folder on this machine. Not thread safe.
 class LocalStepHome : public StepHome {
  public:
-  LocalStepHome(Step& step, const jobfile::LocalSettings& local, const Launcher& launcher,
+  LocalStepHome(Step& step, const Environment& environment, const jobfile::LoadedJob& job,
                 LocalStep folder)
       : step_(step),
-        local_dir_(local.dir),
-        history_days_(local.history_days),
-        launcher_(launcher),
+        environment_(environment),
+        job_(job),
+        local_dir_(job.result.local.dir),
         folder_(std::move(folder)),
         jobs_(local_dir_, clock_) {}
 
@@ -58,14 +60,16 @@ class LocalStepHome : public StepHome {
     };
     launch.go_on = [this] { return step_.CheckWanted(); };
     FailedLaunch failed;
-    const std::unique_ptr<LaunchedJob> launched = launcher_(launch, failed);
+    const std::unique_ptr<LaunchedJob> launched =
+        LaunchLocalJob(step_.options(), environment_, job_, launch, failed);
     if (launched == nullptr) return step_.Fail(failed.why, failed.exit_code);
-    // From now on the job's processes have the step.
+    // From now on the job's processes have the step and its checkpoints.
     lock_.Reset();
     launched->guard.Reset();
+    launched->checkpoints.Reset();
     TONY_ASSIGN_OR_RETURN(const StoredJob stored, JobStore(local_dir_).Read(launched->id));
     const int exit_code = attempt.FollowOwn(stored, state.attempts + 1);
-    LocalStep::RemoveOld(local_dir_, history_days_, clock_.UnixMillis());
+    LocalStep::RemoveOld(local_dir_, job_.result.local.history_days, clock_.UnixMillis());
     return exit_code;
   }
 
@@ -85,9 +89,9 @@ class LocalStepHome : public StepHome {
  private:
   const SystemClock clock_;
   Step& step_;
+  const Environment& environment_;
+  const jobfile::LoadedJob& job_;
   const std::string local_dir_;
-  const int history_days_;
-  const Launcher& launcher_;
   LocalStep folder_;
   LocalJobs jobs_;
   os::UniqueFd lock_;  ///< held while this attempt decides
@@ -96,11 +100,10 @@ class LocalStepHome : public StepHome {
 
 }  // namespace
 
-int RunLocalStep(Step& step, const Environment& environment, const jobfile::LoadedJob& job,
-                 const Launcher& launcher) {
+int RunLocalStep(Step& step, const Environment& environment, const jobfile::LoadedJob& job) {
   absl::StatusOr<LocalStep> folder = LocalStep::Open(job.result.local.dir, step.key());
   if (!folder.ok()) return step.Fail(folder.status(), kInfrastructure);
-  LocalStepHome home(step, job.result.local, launcher, *std::move(folder));
+  LocalStepHome home(step, environment, job, *std::move(folder));
   return StepAttempt(step, environment, job, home).Run();
 }
 

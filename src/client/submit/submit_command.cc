@@ -19,7 +19,6 @@
 #include "client/jobs/job_json.h"
 #include "client/submit/checkpoint_folder.h"
 #include "client/submit/dry_run.h"
-#include "client/submit/image_check.h"
 #include "client/submit/local_job.h"
 #include "client/submit/local_step_job.h"
 #include "client/workflow/step.h"
@@ -100,14 +99,14 @@ absl::Status ResolveLogs(const core::JobDescription& job, std::string& task) {
   return absl::OkStatus();
 }
 
-/// `checkpoint_fd`: holds the lock of the job's checkpoint folder; -1: there is none.
 int RunLocalJob(const SubmitOptions& options, const Environment& environment,
-                const jobfile::LoadedJob& job, int checkpoint_fd, Step* step) {
+                const jobfile::LoadedJob& job, Step* step) {
   const SystemClock clock;
-  LocalLaunch launch{.detached = options.detach};
-  if (checkpoint_fd >= 0) launch.lock_fds = {checkpoint_fd};
   FailedLaunch failed;
-  const std::unique_ptr<LaunchedJob> launched = LaunchLocalJob(job, environment, launch, failed);
+  const std::unique_ptr<LaunchedJob> launched =
+      LaunchLocalJob(options, environment, job, {.detached = options.detach}, failed);
+  if (failed.problem) return Refuse(options, {*failed.problem});
+  if (failed.told) return failed.exit_code;
   if (launched == nullptr) return FailWith(failed.why, failed.exit_code);
   if (options.detach) {
     WriteJobId(options, launched->id, job.result.local.dir);
@@ -136,26 +135,6 @@ int RunLocalJob(const SubmitOptions& options, const Environment& environment,
     if (end.ok()) step->TakeEnd(*end);
   }
   return EndLocalJob(verdict, launched->folder);
-}
-
-/// Claims what the job needs beside its containers, and launches it.
-std::unique_ptr<LaunchedJob> LaunchStepJob(const SubmitOptions& options,
-                                           const Environment& environment,
-                                           const jobfile::LoadedJob& job, LocalLaunch launch,
-                                           FailedLaunch& failed) {
-  const CheckpointFolder checkpoints = ClaimCheckpointFolder(job);
-  if (checkpoints.problem) {
-    failed = {absl::InvalidArgumentError(jobfile::RenderProblems({*checkpoints.problem}, "")),
-              kBadUsage};
-    return nullptr;
-  }
-  if (!checkpoints.note.empty()) PrintError(checkpoints.note);
-  if (checkpoints.lock.valid()) launch.lock_fds.push_back(checkpoints.lock.get());
-  if (const int code = PrepareImages(options, job); code != 0) {
-    failed = {absl::InternalError("the job's images cannot be had"), code};
-    return nullptr;
-  }
-  return LaunchLocalJob(job, environment, launch, failed);
 }
 
 /// Checks the job and runs it. `step`: null unless the submission is one.
@@ -193,16 +172,9 @@ int Submit(const SubmitOptions& given, const Environment& environment, Step* ste
   }
   if (!local) return RunYarnJob(options, environment, job, step);
   if (step != nullptr && !step->key().empty()) {
-    return RunLocalStep(*step, environment, job,
-                        [&](const LocalLaunch& launch, FailedLaunch& failed) {
-                          return LaunchStepJob(options, environment, job, launch, failed);
-                        });
+    return RunLocalStep(*step, environment, job);
   }
-  const CheckpointFolder checkpoints = ClaimCheckpointFolder(job);
-  if (checkpoints.problem) return Refuse(options, {*checkpoints.problem});
-  if (!checkpoints.note.empty()) PrintError(checkpoints.note);
-  if (const int code = PrepareImages(options, job); code != 0) return code;
-  return RunLocalJob(options, environment, job, checkpoints.lock.get(), step);
+  return RunLocalJob(options, environment, job, step);
 }
 
 }  // namespace

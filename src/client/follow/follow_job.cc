@@ -127,7 +127,7 @@ std::function<void()> OnHangup(const jobfile::Configuration& configuration,
   return [log] { LeaveTerminal(log); };
 }
 
-/// What the submission has of a step; `parent` watches the process of --stop-with.
+/// The step's part of the submission; `parent` watches the process of --stop-with.
 FollowedStep StepOf(const SubmitOptions& options, const FollowedJob& job,
                     std::optional<ParentWatch>& parent) {
   FollowedStep step = job.step;

@@ -22,8 +22,8 @@ inline constexpr char kHangupSentence[] =
     "the terminal of tony-submit was closed (SIGHUP), and the job goes on (tony.client.on-hangup); "
     "tony attach shows it, tony kill ends it";
 
-/// What a step of a workflow has beside other owners; the defaults are those of no step. Plain
-/// data.
+/// The part of a followed job that only a step of a workflow has; the defaults are those of no
+/// step. Plain data.
 struct FollowedStep {
   bool is_step = false;
   /// Readable when the process that started this client is gone, which then leaves; -1: nobody

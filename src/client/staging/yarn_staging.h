@@ -13,7 +13,7 @@
 
 namespace tony::client {
 
-/// What the ApplicationMaster has to know of a job besides its configuration. Plain data.
+/// The facts about a job that its ApplicationMaster needs besides the configuration. Plain data.
 struct YarnJobKind {
   bool detached = false;  ///< the job needs no client that follows it
   bool step = false;      ///< the job is a step of a workflow

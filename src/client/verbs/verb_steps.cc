@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// What the step's last job is, for people and programs.
+/// The state of the step's last job, for people and programs.
 std::string StateOf(const absl::StatusOr<StoredJob>& job) {
   return job.ok() ? job->job.StateName() : "REMOVED";
 }

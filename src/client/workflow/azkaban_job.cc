@@ -44,7 +44,7 @@ constexpr std::pair<const char*, const char*> kDatasets[] = {
 constexpr const char* kTags[] = {"azkaban.flow.execid", "azkaban.flow.flowid",
                                  "azkaban.flow.projectname", "azkaban.webserverhost"};
 
-/// What TonY gave to its JVMs.
+/// The properties that TonY gave to its JVMs.
 constexpr const char* kOfJava[] = {"tony.default.jvm.opts",
                                    "hadoop.global.opts",
                                    "Xms",

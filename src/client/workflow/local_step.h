@@ -13,7 +13,7 @@
 
 namespace tony::client {
 
-/// What is kept of a step. Plain data.
+/// The record of a step. Plain data.
 struct StepRecord {
   std::string key;
   std::string system;       ///< azkaban, airflow, …; empty: the key was given

@@ -1,10 +1,9 @@
 #include "client/workflow/step.h"
 
-#include <poll.h>
-
-#include <cstdlib>
 #include <filesystem>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -15,18 +14,18 @@
 #include "client/workflow/step_key.h"
 #include "common/safe_text.h"
 #include "common/status_macros.h"
+#include "os/files/wait_readable.h"
 
 namespace tony::client {
 namespace {
 
-constexpr int kPauseMillis = 50;
 /// The lease of a step's job: Airflow takes 5 minutes to notice that a worker is lost.
 constexpr char kLease[] = "600000";
 constexpr char kOrigin[] = "--step";
 constexpr char kNotSubmitted[] = "NOT_SUBMITTED";
 
-/// What distinguishes the job from another one of the same step: all options but the program's
-/// archive, which may be a new file each time.
+/// The texts that distinguish the job from another one of the same step: all options but the
+/// program's archive, which may be a new file each time.
 std::vector<std::string> Describe(const SubmitOptions& options) {
   std::vector<std::string> words = {options.job_file};
   for (const jobfile::Override& override : options.overrides) {
@@ -92,9 +91,8 @@ FollowedStep Step::Following() {
           .on_listening = [this] { signals_.Release(); }};
 }
 
-absl::Status Step::Pause() const {
-  pollfd parent{.fd = parent_.fd(), .events = POLLIN};
-  (void)poll(&parent, 1, kPauseMillis);
+absl::Status Step::Pause(Duration pause) const {
+  (void)os::WaitReadable(parent_.fd(), pause);
   return CheckWanted();
 }
 
@@ -102,8 +100,7 @@ absl::Status Step::CheckWanted() const {
   if (HeldSignals::Waiting() != 0) {
     return absl::CancelledError("told to end by a signal before the job began");
   }
-  pollfd parent{.fd = parent_.fd(), .events = POLLIN};
-  if (poll(&parent, 1, 0) > 0) {
+  if (os::WaitReadable(parent_.fd(), Duration::zero())) {
     return absl::CancelledError("the workflow's process that had started tony-submit is gone");
   }
   return absl::OkStatus();

@@ -28,7 +28,7 @@ class Step {
   /// Null: neither the options nor the environment make this process a step. InvalidArgument – an
   /// option of steps, or what the workflow system tells, is wrong.
   static absl::StatusOr<std::unique_ptr<Step>> Begin(const SubmitOptions& options);
-  /// What the workflow says of the client's Hadoop configuration.
+  /// The workflow's values for the client's Hadoop configuration.
   const std::vector<hadoop::GivenValue>& hadoop() const { return workflow_.hadoop; }
 
   /// The options of the submission, with those that the workflow and step mode add.
@@ -48,9 +48,9 @@ class Step {
   FollowedStep Following();
   /// After FollowJob(): signals wait again.
   void HoldSignals() const { signals_.Hold(); }
-  /// Waits a moment, less if a signal comes. Cancelled – the step was told to end, or its parent is
-  /// gone.
-  absl::Status Pause() const;
+  /// Waits for `pause`, less if the parent ends meanwhile. Cancelled – the step was told to end, or
+  /// its parent is gone.
+  absl::Status Pause(Duration pause) const;
   /// Cancelled – the step was told to end, or its parent is gone.
   absl::Status CheckWanted() const;
 

@@ -42,12 +42,12 @@ int StepAttempt::RunToEnd() {
     if (*ended) return **ended;
     if (clock.Now() > deadline) {
       return step_.Fail(absl::DeadlineExceededError(
-                          absl::StrCat("waited ", kPatience.count(), " minutes: ", waited_for_,
-                                       "; tony steps shows the step, tony kill ends "
-                                       "its job")),
-                      kInfrastructure);
+                            absl::StrCat("waited ", kPatience.count(), " minutes: ", waited_for_,
+                                         "; tony steps shows the step, tony kill ends "
+                                         "its job")),
+                        kInfrastructure);
     }
-    const absl::Status wanted = step_.Pause();
+    const absl::Status wanted = step_.Pause(home_.pause());
     if (!wanted.ok()) return step_.Fail(wanted, kKilled);
   }
 }

@@ -1,6 +1,7 @@
 // One attempt of a step: it joins the job of an earlier attempt, or launches a new one.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,7 +23,7 @@ class StepAttempt;
 /// Unavailable, DataLoss – the key's folder cannot be read or written. Not thread safe.
 class StepHome {
  public:
-  /// What a look at the step has found. Plain data.
+  /// The finding of a look at the step. Plain data.
   struct State {
     /// Nobody else has the step: no process of the last job lives, and this attempt may launch.
     bool free = false;
@@ -47,6 +48,8 @@ class StepHome {
   virtual std::string local_dir() const { return ""; }
   /// Another catalog, for another thread. Unavailable – there is none.
   virtual absl::StatusOr<std::unique_ptr<JobCatalog>> OpenCatalog() = 0;
+  /// Pause between two looks.
+  virtual Duration pause() const { return std::chrono::milliseconds(50); }
   /// Tidies up after a job that was followed, and returns the exit status.
   virtual int EndJob(const StoredJob& job, const absl::StatusOr<core::Verdict>& verdict) = 0;
 };

@@ -12,7 +12,7 @@
 
 namespace tony::client {
 
-/// What a step has to tell. Plain data; an empty text is null in the file.
+/// The summary of a step. Plain data; an empty text is null in the file.
 struct StepSummary {
   std::string step_key;
   std::string job;

@@ -61,7 +61,7 @@ class YarnStep {
       : files_(std::move(files)),
         folder_(std::move(folder)),
         checkpoints_(std::move(checkpoints)) {}
-  /// What is in the job's claim; empty: there is none.
+  /// The contents of the job's claim; empty: there is none.
   absl::StatusOr<std::string> ReadClaim(const std::string& job);
 
   std::unique_ptr<storage::JobFiles> files_;

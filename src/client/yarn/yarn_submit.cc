@@ -48,6 +48,8 @@ constexpr std::chrono::milliseconds kBriefTidying{500};
 /// How long an attempt of a step may take from its application's id to the submission, before
 /// another attempt gives the application up.
 constexpr std::chrono::seconds kSubmitPatience{30};
+/// Pause between two looks at a step, each of which asks the ResourceManager and HDFS.
+constexpr std::chrono::milliseconds kLookPause{300};
 
 /// In a step of Azkaban the ticket that a user gets is not seen, so the message says what helps.
 absl::Status WithTicketAdvice(const absl::Status& status) {
@@ -399,6 +401,7 @@ class YarnStepHome : public StepHome {
   absl::StatusOr<std::unique_ptr<JobCatalog>> OpenCatalog() override {
     return YarnJobs::Open(cluster_);
   }
+  Duration pause() const override { return kLookPause; }
   int EndJob(const StoredJob& /*job*/, const absl::StatusOr<core::Verdict>& verdict) override {
     if (verdict.ok()) return core::ExitCode(*verdict);
     return FailWith(verdict.status(), ExitOf(verdict.status()));
@@ -425,9 +428,17 @@ class YarnStepHome : public StepHome {
 };
 
 int RunYarnStep(const backend::YarnCluster& cluster, const Environment& environment,
-                const jobfile::LoadedJob& job, Step& step) {
+                const jobfile::LoadedJob& loaded, Step& step) {
   absl::StatusOr<YarnStep> folder = YarnStep::Open(cluster, step.key());
   if (!folder.ok()) return FailBeforeItRuns(folder.status());
+  jobfile::LoadedJob job = loaded;
+  // The step's folder is known only where the cluster is.
+  if (!job.configuration.IsSet("tony.application.checkpoint-dir")) {
+    job.configuration.Set("tony.application.checkpoint-dir",
+                          {.value = folder->checkpoints(),
+                           .origin = {.layer = jobfile::Layer::kCommandLine, .file = "--step"}});
+    job.result.job.checkpoint_dir = folder->checkpoints();
+  }
   absl::StatusOr<std::unique_ptr<YarnJobs>> jobs = YarnJobs::Open(cluster);
   if (!jobs.ok()) return FailBeforeItRuns(jobs.status());
   YarnStepHome home(*std::move(folder), *std::move(jobs), cluster, [&] {
@@ -447,18 +458,7 @@ int RunYarnJob(const SubmitOptions& options, const Environment& environment,
   if (step == nullptr || step->key().empty()) {
     return YarnSubmission(options, environment, job, *cluster, step).Run();
   }
-  // The step's folder is known only where the cluster is.
-  if (job.configuration.IsSet("tony.application.checkpoint-dir")) {
-    return RunYarnStep(*cluster, environment, job, *step);
-  }
-  const absl::StatusOr<YarnStep> folder = YarnStep::Open(*cluster, step->key());
-  if (!folder.ok()) return FailBeforeItRuns(folder.status());
-  jobfile::LoadedJob own = job;
-  own.configuration.Set("tony.application.checkpoint-dir",
-                        {.value = folder->checkpoints(),
-                         .origin = {.layer = jobfile::Layer::kCommandLine, .file = "--step"}});
-  own.result.job.checkpoint_dir = folder->checkpoints();
-  return RunYarnStep(*cluster, environment, own, *step);
+  return RunYarnStep(*cluster, environment, job, *step);
 }
 
 }  // namespace tony::client

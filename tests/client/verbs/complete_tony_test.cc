@@ -1,6 +1,9 @@
 // `tony __complete` answers a shell by the tables of verbs and options.
 #include "client/verbs/complete_tony.h"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
 #include "client/cli/options.h"

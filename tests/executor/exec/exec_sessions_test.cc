@@ -128,6 +128,7 @@ class ExecSessionsTest : public ::testing::Test {
                         {.way = os::ContainmentWay::kProcessTree})
           .value();
   LoopDriver driver_;
+  std::map<int, Client> clients_;  ///< clients that may go on to the end of a test
   ExecSessions sessions_{driver_.loop(), *keeper_};
   std::unique_ptr<EventLoop::Handle> watch_;
 };
@@ -221,15 +222,14 @@ TEST_F(ExecSessionsTest, TheProgramsEndIsToldAndTheCommandHungUp) {
 }
 
 TEST_F(ExecSessionsTest, TheirNumberIsLimited) {
-  std::map<int, Client> clients;
   for (size_t i = 0; i < ExecSessions::kMostCommands; ++i) {
-    ASSERT_TRUE(Open(clients[static_cast<int>(i)], Bash("read word")).ok());
+    ASSERT_TRUE(Open(clients_[static_cast<int>(i)], Bash("read word")).ok());
   }
   Client late;
   const absl::Status refused = Open(late, Bash("true"));
   EXPECT_TRUE(absl::IsResourceExhausted(refused)) << refused;
-  clients[3].Send(InputEnd());
-  AwaitEnd(clients[3]);
+  clients_[3].Send(InputEnd());
+  AwaitEnd(clients_[3]);
   ASSERT_TRUE(driver_.Await([&] {
     driver_.Changed();
     return Open(late, Bash("true")).ok();

@@ -1,7 +1,8 @@
-// Process-wide settings: signals, the terminate handler, and the limit on open files.
+// Process-wide settings: signals, the terminate handler, memory, and the limit on open files.
 #include "common/process_setup.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -21,6 +22,11 @@
 
 namespace tony {
 namespace {
+
+// Larger blocks come from the system and go back to it at once. A frame of a tunnel is smaller.
+constexpr int kMostHeapBlockBytes = 2 << 20;
+// The most free memory that each heap keeps.
+constexpr int kMostFreeBytes = 4 << 20;
 
 std::string Advice(int error_number) {
   switch (error_number) {
@@ -67,6 +73,10 @@ void SetUpProcess() {
   std::signal(SIGXFSZ, SIG_IGN);
   std::set_terminate(EndWithSentence);
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
+  // By default glibc returns the pages of a tunnel's buffers after each frame, and the faults that
+  // bring new ones take as long as encrypting the frame.
+  ::mallopt(M_MMAP_THRESHOLD, kMostHeapBlockBytes);
+  ::mallopt(M_TRIM_THRESHOLD, kMostFreeBytes);
 }
 
 uint64_t OpenFilesLimit() {

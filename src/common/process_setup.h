@@ -10,10 +10,10 @@ inline constexpr int kExitUnable = 3;
 
 /// Sets the process's name to the program's name, for `ps`. Ignores SIGPIPE and SIGXFSZ, so that a
 /// closed pipe and a file at the size limit of `ulimit -f` become errors of write(). Turns off the
-/// search for lock cycles that the system's abseil does on every lock. An exception that a library
-/// throws on any thread and that nobody catches, because no descriptor, thread or memory is left,
-/// ends the program with kExitUnable and a sentence on standard error. Call it before threads
-/// exist.
+/// search for lock cycles that the system's abseil does on every lock. Lets each heap keep 4 MiB of
+/// free memory for the next large buffers. An exception that a library throws on any thread and
+/// that nobody catches, because no descriptor, thread or memory is left, ends the program with
+/// kExitUnable and a sentence on standard error. Call it before threads exist.
 void SetUpProcess();
 
 /// Number of files that the process may have open (the soft limit of `ulimit -n`).

@@ -26,6 +26,9 @@ namespace {
 // Pause after a failed accept, for example for lack of descriptors.
 constexpr std::chrono::milliseconds kAcceptPause{100};
 
+// The most bytes of one system call. Asio's own limit of 64 KiB makes a large write many of them.
+constexpr size_t kMostWriteBytes = size_t{1} << 20;
+
 std::string AddressText(const asio::ip::address& address) {
   if (address.is_v6() && address.to_v6().is_v4_mapped()) {
     return asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6()).to_string();
@@ -127,6 +130,7 @@ void TcpSocket::WritePieces(std::vector<Piece> pieces, OnWritten on_written) {
   }
   asio::async_write(
       state_->socket, buffers,
+      [](const error_code& error, size_t) { return error ? 0 : kMostWriteBytes; },
       [state = state_, on_written = std::move(on_written)](const error_code& error, size_t) {
         if (!state->open) return;
         state->output.clear();

@@ -9,8 +9,10 @@
 #include <csignal>
 #include <cstdlib>
 #include <new>
+#include <string>
 #include <system_error>
 #include <thread>
+#include <vector>
 
 #include "common/event_loop.h"
 
@@ -77,6 +79,27 @@ TEST_F(ProcessSetupTest, AMistakeOfOursIsLeftToADebugger) {
   const auto lose_thread = [] { const std::thread lost([] {}); };
   EXPECT_EXIT(RunUncaught(lose_thread), ::testing::KilledBySignal(SIGABRT), "");
 }
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // whose heaps are their own
+TEST_F(ProcessSetupTest, LargeBuffersKeepTheirPages) {
+  constexpr int kRounds = 100;
+  // A page fault for each page of each buffer would be 77,000.
+  constexpr int64_t kMostFaults = 5'000;
+  const auto use_buffers = [] {
+    const auto faults = [] {
+      rusage usage{};
+      ::getrusage(RUSAGE_SELF, &usage);
+      return int64_t{usage.ru_minflt};
+    };
+    const int64_t before = faults();
+    for (int round = 0; round < kRounds; ++round) {
+      const std::vector<std::string> buffers(3, std::string(1 << 20, 'x'));
+    }
+    std::_Exit(faults() - before < kMostFaults ? 0 : 1);
+  };
+  EXPECT_EXIT(RunUncaught(use_buffers), ::testing::ExitedWithCode(0), "");
+}
+#endif
 
 }  // namespace
 }  // namespace tony

@@ -176,7 +176,8 @@ class ClientStream : public StreamReactor<grpc::ClientBidiReactor<Outgoing, Inco
       context_.TryCancel();
       return;
     }
-    OnMessage(std::move(incoming_));
+    // A ByteBuffer is not moved from: it would stay here until the next message.
+    OnMessage(std::exchange(incoming_, Incoming()));
   }
 
   void OnWriteDone(bool ok) final {

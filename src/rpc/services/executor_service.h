@@ -19,7 +19,10 @@ namespace tony::rpc {
 /// safe; gRPC's threads call the sink, for each container in the order of its messages, followed by
 /// the report that its stream broke. The sink must not call the service, and must return soon,
 /// because it is called with the mutex held.
-class ExecutorService : public v1::ExecutorService::CallbackService {
+class ExecutorService
+    : public v1::ExecutorService::WithCallbackMethod_Attach<
+          v1::ExecutorService::WithRawCallbackMethod_Tunnel<
+              v1::ExecutorService::WithRawCallbackMethod_Reach<v1::ExecutorService::Service>>> {
  public:
   using Sink = std::function<void(core::JobInput)>;
 

@@ -9,6 +9,7 @@
 #include "rpc/convert/convert.h"
 #include "rpc/convert/status_convert.h"
 #include "rpc/grpc/stream_reactor.h"
+#include "rpc/tunnel/tunnel_frame.h"
 
 namespace tony::rpc {
 
@@ -17,6 +18,9 @@ static_assert(TunnelRelay::kMostFrameBytes >= logs::LogFeed::kMostBytes, "pieces
 using grpc::StatusCode;
 
 namespace {
+
+/// What a frame may have besides its data, such as the place of a piece of a log.
+constexpr size_t kMostFrameOverhead = size_t{4} * 1024;
 
 grpc::Status TooMany(int most) {
   return grpc::Status(
@@ -36,7 +40,7 @@ grpc::Status Refusal(const v1::TunnelAnswer& answer) {
 
 /// One stream. The relay's mutex guards its state. One frame at most waits for gRPC, because the
 /// next one is read only when this one has been written.
-class TunnelRelay::Leg : public ServerStream<TunnelReactor, v1::TunnelFrame> {
+class TunnelRelay::Leg : public ServerStream<TunnelReactor, grpc::ByteBuffer> {
  public:
   enum class Of { kClient, kReachingExecutor, kAnsweringExecutor };
 
@@ -69,13 +73,11 @@ class TunnelRelay::Leg : public ServerStream<TunnelReactor, v1::TunnelFrame> {
     std::lock_guard lock(relay_.mutex_);
     if (finished_locked()) return;
     if (!ok) return BreakLocked();
-    if (peer_ != nullptr) {
-      ForwardLocked();
-    } else if (wishes()) {
-      WishLocked();
-    } else {
-      AnswerLocked();
-    }
+    if (peer_ != nullptr) return ForwardLocked();
+    const absl::StatusOr<v1::TunnelFrame> first = ParseFrame(std::move(incoming_));
+    if (!first.ok()) return EndLocked(ToGrpc(first.status()));
+    if (wishes()) return WishLocked(*first);
+    AnswerLocked(*first);
   }
 
   void OnCancel() override {
@@ -96,10 +98,10 @@ class TunnelRelay::Leg : public ServerStream<TunnelReactor, v1::TunnelFrame> {
   }
 
  private:
-  void OnWritten(bool ok, const v1::TunnelFrame& written,
+  void OnWritten(bool ok, const grpc::ByteBuffer& /*written*/,
                  std::unique_lock<std::mutex>& /*lock*/) override {
     if (!ok || peer_ == nullptr) return BreakLocked();
-    if (written.has_end()) {
+    if (peer_->end_forwarded_) {
       peer_->direction_over_ = true;
       if (direction_over_) EndBothLocked(grpc::Status::OK);
       return;  // a leg that has ended its direction is not read any more
@@ -116,12 +118,12 @@ class TunnelRelay::Leg : public ServerStream<TunnelReactor, v1::TunnelFrame> {
   }
 
   /// Handles the first frame of a leg with a wish.
-  void WishLocked() {
-    if (!incoming_.has_open()) {
+  void WishLocked(const v1::TunnelFrame& first) {
+    if (!first.has_open()) {
       return EndLocked(grpc::Status(StatusCode::INVALID_ARGUMENT,
                                     "a tunnel begins with the port that it is to reach"));
     }
-    const v1::TunnelOpen& open = incoming_.open();
+    const v1::TunnelOpen& open = first.open();
     logs_ = open.has_logs() && is_client();
     exec_ = open.has_exec() && is_client() && !logs_;
     const int most = CountLocked();
@@ -154,22 +156,21 @@ class TunnelRelay::Leg : public ServerStream<TunnelReactor, v1::TunnelFrame> {
   }
 
   /// Handles the first frame of an executor that answers.
-  void AnswerLocked() {
-    const auto found = relay_.waiting_.find(incoming_.answer().tunnel());
-    if (!incoming_.has_answer() || found == relay_.waiting_.end() ||
+  void AnswerLocked(const v1::TunnelFrame& first) {
+    const v1::TunnelAnswer& answer = first.answer();
+    const auto found = relay_.waiting_.find(answer.tunnel());
+    if (!first.has_answer() || found == relay_.waiting_.end() ||
         found->second->expected_container_ != container_id_) {
-      relay_.stray_log_.Log(LogLevel::kInfo,
-                            "an answer to a tunnel that nobody waits for is refused",
-                            {{"tunnel", incoming_.answer().tunnel()},
-                             {"container", container_id_},
-                             {"peer", context_->peer()}});
+      relay_.stray_log_.Log(
+          LogLevel::kInfo, "an answer to a tunnel that nobody waits for is refused",
+          {{"tunnel", answer.tunnel()}, {"container", container_id_}, {"peer", context_->peer()}});
       return EndLocked(
           grpc::Status(StatusCode::NOT_FOUND, "nobody waits for this tunnel (any more)"));
     }
     Leg* const wisher = found->second;
     relay_.waiting_.erase(found);
-    if (incoming_.answer().code() != 0 || !incoming_.answer().refusal().empty()) {
-      wisher->EndLocked(Refusal(incoming_.answer()));
+    if (answer.code() != 0 || !answer.refusal().empty()) {
+      wisher->EndLocked(Refusal(answer));
       return EndLocked(grpc::Status::OK);
     }
     // From here on each side has one read in flight; a further read of a side starts only when its
@@ -180,24 +181,29 @@ class TunnelRelay::Leg : public ServerStream<TunnelReactor, v1::TunnelFrame> {
     wisher->StartRead(&wisher->incoming_);
   }
 
-  /// Forwards the frame that was read to the peer.
+  /// Forwards the frame that was read to the peer, as it is.
   void ForwardLocked() {
-    // Pieces of logs may flow only from an executor to a client that asked for logs.
-    const bool log = incoming_.has_log() && peer_->logs_;
-    const bool exec = incoming_.has_exec() && (exec_ || peer_->exec_);
-    if (!incoming_.has_data() && !incoming_.has_end() && !log && !exec) {
-      return EndBothLocked(grpc::Status(StatusCode::INVALID_ARGUMENT,
-                                        "after a tunnel's first frame come bytes and an end"));
-    }
-    if (incoming_.data().size() + incoming_.log().data().size() +
-            incoming_.exec().error_output().size() >
-        kMostFrameBytes) {
-      return EndBothLocked(
-          grpc::Status(StatusCode::INVALID_ARGUMENT,
-                       absl::StrCat("a frame has more than ", kMostFrameBytes, " bytes")));
-    }
+    const absl::Status passes = CheckLocked();
+    if (!passes.ok()) return EndBothLocked(ToGrpc(passes));
     // A peer that has ended takes nothing, and its end ends this leg, too.
-    peer_->WriteLocked(std::move(incoming_)).IgnoreError();
+    peer_->WriteLocked(std::exchange(incoming_, grpc::ByteBuffer())).IgnoreError();
+  }
+
+  /// Whether the frame that was read may pass. Its end parses it; here its kind is enough.
+  absl::Status CheckLocked() {
+    const v1::TunnelFrame::BodyCase kind = KindOf(incoming_);
+    end_forwarded_ = kind == v1::TunnelFrame::kEnd;
+    // Pieces of logs may flow only from an executor to a client that asked for logs.
+    const bool log = kind == v1::TunnelFrame::kLog && peer_->logs_;
+    const bool exec = kind == v1::TunnelFrame::kExec && (exec_ || peer_->exec_);
+    if (kind != v1::TunnelFrame::kData && !end_forwarded_ && !log && !exec) {
+      return absl::InvalidArgumentError("after a tunnel's first frame come bytes and an end");
+    }
+    if (incoming_.Length() > kMostFrameBytes + kMostFrameOverhead) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("a frame has more than ", kMostFrameBytes, " bytes"));
+    }
+    return absl::OkStatus();
   }
 
   /// Ends both streams, because this one's remote end is gone.
@@ -223,8 +229,9 @@ class TunnelRelay::Leg : public ServerStream<TunnelReactor, v1::TunnelFrame> {
   bool exec_ = false;       ///< the leg is a client's, which wants a command
   int* counted_ = nullptr;  ///< the relay's counter that counts this leg, once it has told its wish
   Leg* peer_ = nullptr;     ///< the other stream, once they are joined
-  v1::TunnelFrame incoming_;
-  bool direction_over_ = false;  ///< the end of this leg's direction was passed on
+  grpc::ByteBuffer incoming_;
+  bool end_forwarded_ = false;   ///< the end of this leg's direction was given to the peer
+  bool direction_over_ = false;  ///< and the peer has written it
 };
 
 TunnelReactor* TunnelRelay::FromClient(grpc::CallbackServerContext* context) {

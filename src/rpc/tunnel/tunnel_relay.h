@@ -17,11 +17,13 @@
 
 namespace tony::rpc {
 
-using TunnelReactor = grpc::ServerBidiReactor<v1::TunnelFrame, v1::TunnelFrame>;
+/// Takes and gives frames as they are serialized; see tunnel_frame.h.
+using TunnelReactor = grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>;
 
 /// Carries frames between two streams, one at a time in each direction. The relay reads the next
 /// frame when the one before has been written, so a slow side makes the other one wait in HTTP/2's
-/// flow control windows, and the relay holds at most one frame per direction.
+/// flow control windows, and the relay holds at most one frame per direction. Frames of bytes are
+/// passed on as they came, without a copy.
 ///
 ///   client ── open ──▶ relay ── wish ──▶ owner ── Expect(), and OpenTunnel ──▶ executor
 ///          ◀─ bytes ──▶      ◀──────────── answer, bytes ──────────────────────┘

@@ -6,6 +6,8 @@
 
 #include <limits>
 #include <list>
+#include <string>
+#include <thread>
 
 #include "rpc/convert/convert.h"
 #include "rpc/security/grpc_credentials.h"
@@ -15,6 +17,7 @@
 namespace tony::rpc {
 namespace {
 
+using std::chrono::milliseconds;
 using std::chrono::seconds;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -364,6 +367,30 @@ TEST_F(JobServiceTest, AServerThatCannotListenSaysWhere) {
                                           job_service_, executor_service_);
   EXPECT_EQ(server.status().code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(std::string(server.status().message()), HasSubstr("192.0.2.1"));
+}
+
+TEST_F(JobServiceTest, ThePageIsAnsweredWhenTheOwnerDoes) {
+  JobClient client(address(), ClientCredentials());
+  std::thread owner([&] {
+    const auto answer = pages_.Next();
+    ASSERT_TRUE(answer.has_value());
+    (*answer)("http://127.0.0.1:1/");
+    (*answer)(absl::InternalError("a second answer counts for nothing"));
+  });
+  const absl::StatusOr<std::string> url = client.OpenPage(kPatience);
+  owner.join();
+  ASSERT_TRUE(url.ok()) << url.status();
+  EXPECT_EQ(*url, "http://127.0.0.1:1/");
+}
+
+TEST_F(JobServiceTest, APageThatIsNotAnsweredHoldsUpNoServer) {
+  JobClient client(address(), ClientCredentials());
+  const absl::StatusOr<std::string> url = client.OpenPage(milliseconds(50));
+  EXPECT_TRUE(absl::IsDeadlineExceeded(url.status())) << url.status();
+  server_.reset();
+  const auto answer = pages_.Next();
+  ASSERT_TRUE(answer.has_value());
+  (*answer)("http://127.0.0.1:1/");
 }
 
 }  // namespace

@@ -4,12 +4,10 @@
 
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "rpc/security/grpc_credentials.h"
 #include "rpc/services/executor_session.h"
-#include "rpc/services/job_client.h"
 #include "rpc/tunnel/tunnel_pump.h"
 #include "tests/common/loop_driver.h"
 #include "tests/rpc/master_fixture.h"
@@ -111,20 +109,20 @@ class TunnelTest : public MasterFixture {
   }
 
   /// A tunnel that works, as long as others are not in its way.
-  void ExpectRoundTrip() {
+  void ExpectRoundTrip(const std::string& question) {
     Joined near, far;
     OpenTunnel(near, far);
-    ExpectAnswer(near, far);
+    ExpectAnswer(near, far, question);
   }
-  void ExpectAnswer(Joined& near, Joined& far) {
+  void ExpectAnswer(Joined& near, Joined& far, const std::string& question = "question") {
     ReadAll(near);
     ReadAll(far);
-    WriteAndEnd(near, "question");
+    WriteAndEnd(near, question);
     WriteAndEnd(far, "answer");
     ASSERT_TRUE(driver_.Await([&] { return near.done && far.done && near.end && far.end; }));
     EXPECT_TRUE(near.done->ok()) << *near.done;
     EXPECT_EQ(near.received, "answer");
-    EXPECT_EQ(far.received, "question");
+    EXPECT_TRUE(far.received == question);
   }
 
   /// One end of a tunnel without a socket.
@@ -148,6 +146,16 @@ class TunnelTest : public MasterFixture {
             [tell, &bare](const absl::Status& status) {
               tell([&bare, status] { bare.closed = status; });
             }};
+  }
+  /// A whole tunnel to a port.
+  void OpenBare(Bare& near, Bare& far) {
+    near.end = client_->Open(kTask, 80, Into(near));
+    const auto asked = wishes_.Next();
+    ASSERT_TRUE(asked.has_value());
+    EXPECT_FALSE(asked->exec.has_value());
+    tunnels_.Expect(asked->tunnel, kContainer);
+    far.end = executor_->Answer(asked->tunnel, absl::OkStatus(), Into(far));
+    ASSERT_TRUE(driver_.Await([&] { return near.written == 1 && far.written == 1; }));
   }
   /// Sends a frame, and waits until it has arrived.
   void Carry(Bare& from, Bare& to, const v1::TunnelFrame& frame) {
@@ -212,15 +220,22 @@ TEST_F(TunnelTest, ACommandsFramesPassBothWays) {
 
 TEST_F(TunnelTest, OnlyCommandsHaveTheirFrames) {
   Bare near, far;
-  near.end = client_->Open(kTask, 80, Into(near));
-  const auto asked = wishes_.Next();
-  ASSERT_TRUE(asked.has_value());
-  EXPECT_FALSE(asked->exec.has_value());
-  tunnels_.Expect(asked->tunnel, kContainer);
-  far.end = executor_->Answer(asked->tunnel, absl::OkStatus(), Into(far));
-  ASSERT_TRUE(driver_.Await([&] { return near.written == 1 && far.written == 1; }));
+  OpenBare(near, far);
   v1::TunnelFrame frame;
   frame.mutable_exec()->set_signal(9);
+  near.end->Read();
+  near.end->Write(frame);
+  ASSERT_TRUE(driver_.Await([&] { return near.closed.has_value(); }));
+  EXPECT_TRUE(absl::IsInvalidArgument(*near.closed)) << *near.closed;
+}
+
+TEST_F(TunnelTest, AFrameThatIsTooLongEndsTheTunnel) {
+  Bare near, far;
+  OpenBare(near, far);
+  v1::TunnelFrame frame;
+  frame.set_data(Pattern(TunnelRelay::kMostFrameBytes, 6));
+  Carry(near, far, frame);
+  frame.set_data(Pattern(2 * TunnelRelay::kMostFrameBytes, 7));
   near.end->Read();
   near.end->Write(frame);
   ASSERT_TRUE(driver_.Await([&] { return near.closed.has_value(); }));
@@ -278,7 +293,7 @@ TEST_F(TunnelTest, ATunnelThatNobodyReadsHoldsUpNeitherOthersNorHeartbeats) {
   OpenTunnel(near, far);
   bool written = false;
   near.outside->Write(Pattern(50 << 20, 4), [&](const absl::Status&) { written = true; });
-  ExpectRoundTrip();
+  ExpectRoundTrip(Pattern(50 << 20, 5));  // as much passes by, so there is time to take it in
   ExecutorSession session(address(), ExecutorCredentials(),
                           {[](const v1::MasterMessage&) {}, [](const absl::Status&) {}});
   v1::ExecutorMessage beat;
@@ -467,30 +482,6 @@ TEST_F(TunnelTest, AFirstFrameOfBytesIsNoTunnel) {
   stream->Write(frame);
   EXPECT_FALSE(stream->Read(&frame));
   EXPECT_EQ(stream->Finish().error_code(), grpc::StatusCode::INVALID_ARGUMENT);
-}
-
-TEST_F(TunnelTest, ThePageIsAnsweredWhenTheOwnerDoes) {
-  JobClient client(address(), ClientCredentials());
-  std::thread owner([&] {
-    const auto answer = pages_.Next();
-    ASSERT_TRUE(answer.has_value());
-    (*answer)("http://127.0.0.1:1/");
-    (*answer)(absl::InternalError("a second answer counts for nothing"));
-  });
-  const absl::StatusOr<std::string> url = client.OpenPage(kPatience);
-  owner.join();
-  ASSERT_TRUE(url.ok()) << url.status();
-  EXPECT_EQ(*url, "http://127.0.0.1:1/");
-}
-
-TEST_F(TunnelTest, APageThatIsNotAnsweredHoldsUpNoServer) {
-  JobClient client(address(), ClientCredentials());
-  const absl::StatusOr<std::string> url = client.OpenPage(milliseconds(50));
-  EXPECT_TRUE(absl::IsDeadlineExceeded(url.status())) << url.status();
-  server_.reset();
-  const auto answer = pages_.Next();
-  ASSERT_TRUE(answer.has_value());
-  (*answer)("http://127.0.0.1:1/");
 }
 
 }  // namespace

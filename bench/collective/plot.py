@@ -24,7 +24,21 @@ def draw(folder, name, tables):
     "limit": its name and its bytes per second. Without matplotlib it prints a sentence instead.
     """
     os.makedirs(folder, exist_ok=True)
-    done = subprocess.run([peers.SYSTEM_PYTHON, __file__, folder, name], input=json.dumps(tables), text=True,
+    _in_debians_python(folder, name, {"tables": tables})
+
+
+def draw_curves(folder, name, across, upwards, curves):
+    """Writes `name`.svg and `name`.png like draw(): a line for each of `curves`, by name a dictionary of y by x.
+
+    `across`, `upwards`: what the axes show. Both are logarithmic to the base 2; a dashed line has y = x.
+    """
+    os.makedirs(folder, exist_ok=True)
+    points = {curve: sorted(values.items()) for curve, values in curves.items()}
+    _in_debians_python(folder, name, {"across": across, "upwards": upwards, "curves": points})
+
+
+def _in_debians_python(folder, name, what):
+    done = subprocess.run([peers.SYSTEM_PYTHON, __file__, folder, name], input=json.dumps(what), text=True,
                           capture_output=True, check=False)
     if done.returncode:
         sys.exit(f"bench: cannot draw: {done.stderr.strip().splitlines()[-1]} (scripts/setup --for bench installs "
@@ -41,7 +55,8 @@ def _size(number, _position=None):
     return ""
 
 
-def _draw(folder, name, tables):
+def _style(name):
+    """matplotlib, set up; its pyplot and ticker."""
     import matplotlib  # pylint: disable=import-outside-toplevel
     matplotlib.use("Agg")
     from matplotlib import pyplot, ticker  # pylint: disable=import-outside-toplevel
@@ -49,6 +64,35 @@ def _draw(folder, name, tables):
         "text.color": GREY, "axes.edgecolor": GREY, "axes.labelcolor": GREY, "xtick.color": GREY, "ytick.color": GREY,
         "grid.color": GREY, "axes.facecolor": "none", "figure.facecolor": "none", "savefig.facecolor": "none",
         "legend.facecolor": "none", "legend.edgecolor": GREY, "legend.framealpha": 0, "svg.hashsalt": name})
+    return pyplot, ticker
+
+
+def _save(figure, folder, name):
+    figure.tight_layout()
+    figure.savefig(f"{folder}/{name}.svg", metadata={"Date": None})
+    figure.savefig(f"{folder}/{name}.png", dpi=110)
+
+
+def _draw_curves(folder, name, across, upwards, curves):
+    pyplot, ticker = _style(name)
+    figure, axes = pyplot.subplots(figsize=(8, 5.5))
+    for number, (curve, points) in enumerate(curves.items()):
+        axes.plot(*zip(*points), color=COLOURS[number % len(COLOURS)], marker=MARKERS[number % len(MARKERS)],
+                  markersize=4, linewidth=1.5, label=curve)
+    ends = [x for points in curves.values() for x, _ in points]
+    axes.plot([min(ends), max(ends)], [min(ends), max(ends)], color=GREY, linestyle="--", linewidth=1)
+    for set_scale, axis in ((axes.set_xscale, axes.xaxis), (axes.set_yscale, axes.yaxis)):
+        set_scale("log", base=2)
+        axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.set_xlabel(across)
+    axes.set_ylabel(upwards)
+    axes.grid(True, alpha=0.3, linewidth=0.6)
+    axes.legend(fontsize="small")
+    _save(figure, folder, name)
+
+
+def _draw_tables(folder, name, tables):
+    pyplot, ticker = _style(name)
     figure, axes = pyplot.subplots(len(tables), 2, figsize=(13, 4.8 * len(tables)), squeeze=False)
     for (left, right), table in zip(axes, tables):
         sizes = [row["bytes"] for row in table["rows"]]
@@ -75,10 +119,16 @@ def _draw(folder, name, tables):
             one.set_xlabel("vector")
         left.legend(fontsize="small")
         right.legend(fontsize="small")
-    figure.tight_layout()
-    figure.savefig(f"{folder}/{name}.svg", metadata={"Date": None})
-    figure.savefig(f"{folder}/{name}.png", dpi=110)
+    _save(figure, folder, name)
+
+
+def _main(folder, name):
+    what = json.load(sys.stdin)
+    if "curves" in what:
+        _draw_curves(folder, name, **what)
+    else:
+        _draw_tables(folder, name, **what)
 
 
 if __name__ == "__main__":
-    _draw(sys.argv[1], sys.argv[2], json.load(sys.stdin))
+    _main(*sys.argv[1:])

@@ -73,6 +73,7 @@ v1::Assignment Assignments::For(const core::Task& task, const std::string& model
   assignment.set_tracked_tasks(tracked_tasks_);
   assignment.set_chief(core::IsChief(task.id, job_.FindType("chief") != nullptr));
   assignment.set_wants_visualization_port(core::VisualizationTask(job_) == task.id);
+  assignment.set_rdma(job_.rdma);
   assignment.set_release_ports(task.type->port_release);
   assignment.set_command(task.type->command);
   auto& environment = *assignment.mutable_environment();

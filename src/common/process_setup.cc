@@ -84,6 +84,13 @@ uint64_t OpenFilesLimit() {
   return ::getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : 0;
 }
 
+void RaiseLockedMemory() {
+  rlimit limit = {};
+  if (::getrlimit(RLIMIT_MEMLOCK, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_MEMLOCK, &limit);
+}
+
 void RaiseOpenFiles() { LimitOpenFiles(RLIM_INFINITY); }
 
 void LimitOpenFiles(uint64_t most) {

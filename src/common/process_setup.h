@@ -19,6 +19,10 @@ void SetUpProcess();
 /// Number of files that the process may have open (the soft limit of `ulimit -n`).
 uint64_t OpenFilesLimit();
 
+/// Raises the soft limit on locked memory to the hard limit (`ulimit -l`), for this process and
+/// those that it starts: buffers for RDMA are locked.
+void RaiseLockedMemory();
+
 /// Raises the soft limit on open files to the hard limit (`ulimit -n`): a daemon needs some files
 /// for each task. The users' programs must not inherit the raised limit: select() takes no
 /// descriptor beyond 1023, and some programs close every descriptor up to the limit.

@@ -14,12 +14,14 @@
 #include "common/logging.h"
 #include "common/process_setup.h"
 #include "common/safe_text.h"
+#include "common/status_macros.h"
 #include "core/runtime/hadoop_variables.h"
 #include "executor/master/address_source.h"
 #include "executor/setup/collective_package.h"
 #include "executor/setup/container_folders.h"
 #include "executor/setup/docker_check.h"
 #include "executor/setup/localizer.h"
+#include "executor/setup/rdma_setup.h"
 #include "executor/task/collective_counters.h"
 #include "os/machine/machine.h"
 #include "os/processes/own_program.h"
@@ -88,7 +90,7 @@ Executor::Executor(EventLoop& loop, os::Keeper& keeper, Options options, std::st
                 },
                 [this](core::TaskExit exit) { OnTaskEnded(std::move(exit)); },
                 [this] { OnTreeGone(); }, [this](const std::string& why) { ShutDown(1, why); },
-                [this](const std::string& sentence) { Send(LogLossMessage(sentence)); },
+                [this](const std::string& sentence) { Send(TaskNoteMessage(sentence)); },
                 [this](const os::KeeperEvent& event) { OnExecEvent(event); }}),
       meter_(loop, keeper,
              {[this] { return process_.active(); },
@@ -246,8 +248,8 @@ void Executor::OnAssignment(const v1::Assignment& assignment) {
                 .gpu_tool = assignment.gpu_tool(),
                 .gpu_tool_timeout = milliseconds(assignment.gpu_tool_timeout_ms())});
   FindPackage();
-  const absl::Status place = CheckDocker(environment_, "");
-  if (!place.ok()) return OnLocalized(place, {});
+  const absl::Status machine = CheckMachine();
+  if (!machine.ok()) return OnLocalized(machine, {});
   std::vector<v1::Archive> archives(assignment.archives().begin(), assignment.archives().end());
   core::Environment of_job = EnvironmentOfJob(environment_, assignment_);
   if (archives.empty() && !core::IsHadoopConfigured(of_job)) {
@@ -265,6 +267,19 @@ void Executor::OnAssignment(const v1::Assignment& assignment) {
   });
 }
 
+absl::Status Executor::CheckMachine() {
+  TONY_RETURN_IF_ERROR(CheckDocker(environment_, ""));
+  if (!assignment_.rdma()) return absl::OkStatus();
+  const absl::StatusOr<RdmaSetup> rdma =
+      SetUpRdma(EnvironmentOfJob(environment_, assignment_), "", LockableMemory());
+  if (!rdma.ok()) return rdma.status();
+  machine_variables_ = rdma->variables;
+  LogInfo(rdma->sentence);
+  // The others of its type are on like machines; each one's own log tells.
+  if (assignment_.task().index() == 0) Send(TaskNoteMessage(rdma->sentence));
+  return absl::OkStatus();
+}
+
 void Executor::FindPackage() {
   if (!options_.collective_package) return;
   const absl::StatusOr<std::string> program = os::OwnProgram();
@@ -278,7 +293,7 @@ void Executor::FindPackage() {
 }
 
 void Executor::OnLocalized(const absl::Status& status, const HadoopEnvironment& hadoop) {
-  hadoop_ = hadoop.variables;
+  machine_variables_.insert(hadoop.variables.begin(), hadoop.variables.end());
   for (const std::string& note : hadoop.notes) LogInfo(note);
   if (!status.ok())
     LogWarning("the working folder cannot be laid out", {{"why", status.message()}});
@@ -375,8 +390,8 @@ void Executor::RunTask(const std::string& shell_command, const core::ClusterSpec
   command.log_prefix = LogPrefix(assignment_, identity_.attempt, environment_, working_folder_);
   identity_.report_pipe = ReportPipePath(assignment_, identity_.attempt, working_folder_);
   command.report_pipe = identity_.report_pipe;
-  command.environment =
-      TaskEnvironment(environment_, assignment_, identity_, cluster, hadoop_, working_folder_);
+  command.environment = TaskEnvironment(environment_, assignment_, identity_, cluster,
+                                        machine_variables_, working_folder_);
   command.working_folder = working_folder_;
   // An assignment without limits means the default limits.
   if (assignment_.log_segment_bytes() > 0 && assignment_.log_total_bytes() > 0) {

@@ -67,6 +67,7 @@ class Executor {
   void OnAssignment(const v1::Assignment& assignment);
   /// Finds the Python package, for programs that use tony.collective.
   void FindPackage();
+  absl::Status CheckMachine();
   void OnLocalized(const absl::Status& status, const HadoopEnvironment& hadoop);
   void OnPrepare(const v1::Prepare& prepare);
   void OnStart(const v1::Start& start);
@@ -137,9 +138,9 @@ class Executor {
   bool keep_ports_ = false;             ///< keep the reserved ports, because the epoch goes on
   bool started_ = false;                ///< a Start of the epoch prepared last was received
   bool localized_ = false;
-  absl::Status localization_;  ///< the error of a failed unpacking
-  core::Environment hadoop_;   ///< variables that the program needs to read HDFS by itself
-  bool preparing_ = false;     ///< a Prepare was received, and Registered is not sent yet
+  absl::Status localization_;            ///< the error of a failed unpacking
+  core::Environment machine_variables_;  ///< variables for what this machine has: Hadoop, RDMA
+  bool preparing_ = false;               ///< a Prepare was received, and Registered is not sent yet
   bool shutting_down_ = false;
   int unsaid_ = 0;  ///< how many of connection, log readers and commands have something to send
   int exit_code_ = 1;

@@ -61,6 +61,7 @@ int main(int argc, char** argv) {
   // The keeper starts the program, so it keeps the limit of the user's login. This process raises
   // its own limit afterwards, for tunnels and the rendezvous.
   if (options->open_files > 0) tony::LimitOpenFiles(options->open_files);
+  tony::RaiseLockedMemory();
   // The keeper is a fork of this process, so it comes before anything that starts a thread.
   absl::StatusOr<std::unique_ptr<tony::os::Keeper>> keeper =
       tony::os::Keeper::Start(options->container_id, options->containment);

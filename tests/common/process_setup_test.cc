@@ -75,6 +75,19 @@ TEST_F(ProcessSetupTest, TheLimitOnOpenFilesIsRaisedAndGivenBack) {
   EXPECT_EQ(OpenFilesLimit(), before);
 }
 
+TEST_F(ProcessSetupTest, AsMuchMemoryMayBeLockedAsTheHardLimitAllows) {
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_MEMLOCK, &before), 0);
+  rlimit less = before;
+  less.rlim_cur = 4096;
+  ASSERT_EQ(::setrlimit(RLIMIT_MEMLOCK, &less), 0);
+  RaiseLockedMemory();
+  rlimit after{};
+  ASSERT_EQ(::getrlimit(RLIMIT_MEMLOCK, &after), 0);
+  EXPECT_EQ(after.rlim_cur, before.rlim_max);
+  ::setrlimit(RLIMIT_MEMLOCK, &before);
+}
+
 TEST_F(ProcessSetupTest, AMistakeOfOursIsLeftToADebugger) {
   const auto lose_thread = [] { const std::thread lost([] {}); };
   EXPECT_EXIT(RunUncaught(lose_thread), ::testing::KilledBySignal(SIGABRT), "");

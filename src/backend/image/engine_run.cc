@@ -101,6 +101,7 @@ std::vector<std::string> LimitArguments() {
   };
   add("nofile", RLIMIT_NOFILE, RLIM_INFINITY);
   add("nproc", RLIMIT_NPROC, MostProcesses());
+  add("memlock", RLIMIT_MEMLOCK, RLIM_INFINITY);
   return arguments;
 }
 
@@ -125,6 +126,7 @@ std::vector<std::string> RunCommand(const Engine& engine, const EngineRun& run) 
   Append(command, podman ? PodmanArguments(run) : DockerArguments(run));
   Append(command, LimitArguments());
   Append(command, GpuArguments(engine, run.gpus));
+  if (run.rdma) command.push_back("--device=/dev/infiniband");
   Append(command, MountArguments(run));
   command.push_back(run.image);
   command.insert(command.end(), executor.begin() + 1, executor.end());

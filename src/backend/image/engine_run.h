@@ -22,6 +22,7 @@ struct EngineRun {
   std::vector<jobfile::ImageMount> mounts;
   std::vector<std::string> writable_folders;  ///< mounted at their own paths
   std::vector<int> gpus;                      ///< indices of the granted devices
+  bool rdma = false;                          ///< the adapters for RDMA are in the container, too
   uid_t user = 0;
   gid_t group = 0;
   std::vector<gid_t> more_groups;  ///< of the user

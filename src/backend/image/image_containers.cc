@@ -88,6 +88,7 @@ EngineRun ImageContainers::RunOf(const core::Container& container,
   }
   run.writable_folders = options_.writable_folders;
   run.gpus = container.gpus;
+  run.rdma = options_.settings.rdma;
   run.user = ::getuid();
   run.group = ::getgid();
   run.more_groups = OwnGroups();

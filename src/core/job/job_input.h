@@ -116,8 +116,8 @@ struct PortTaken {
   std::string holder;
 };
 
-/// A part of the program's output was not kept.
-struct LogLoss {
+/// A sentence about a task for the job's notes: a part of its output was not kept, say.
+struct TaskNote {
   std::string container_id;
   std::string sentence;
 };
@@ -172,7 +172,7 @@ using JobInput =
                  input::AllocationRefused, input::ContainerEnded, input::ExecutorStarted,
                  input::ExecutorAttached, input::ExecutorDetached, input::ExecutorRegistered,
                  input::TaskStarted, input::TaskEnded, input::Heartbeat, input::PortTaken,
-                 input::LogLoss, input::TaskSilent, input::VisualizationListener,
+                 input::TaskNote, input::TaskSilent, input::VisualizationListener,
                  input::RanksPlanned, input::RendezvousWait, input::StopRequested, input::Tick>;
 
 }  // namespace tony::core

@@ -172,9 +172,9 @@ void JobMachine::On(const input::VisualizationListener& listener) {
   if (!run_.verdict) parts_.record.RecordVisualization(*task, listener.listens);
 }
 
-void JobMachine::On(const input::LogLoss& loss) {
-  if (Task* task = parts_.executors.Heard(loss.container_id)) {
-    run_.Do(effect::Record{JobNote{absl::StrCat(task->id.ToString(), ": ", loss.sentence)}});
+void JobMachine::On(const input::TaskNote& note) {
+  if (Task* task = parts_.executors.Heard(note.container_id)) {
+    run_.Do(effect::Record{JobNote{absl::StrCat(task->id.ToString(), ": ", note.sentence)}});
   }
 }
 

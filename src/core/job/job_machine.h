@@ -97,7 +97,7 @@ class JobMachine {
   void On(const input::TaskEnded& ended);
   void On(const input::Heartbeat& heartbeat);
   void On(const input::PortTaken& taken);
-  void On(const input::LogLoss& loss);
+  void On(const input::TaskNote& note);
   void On(const input::TaskSilent& silent);
   void On(const input::VisualizationListener& listener);
   void On(const input::RanksPlanned& planned);

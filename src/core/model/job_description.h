@@ -178,6 +178,7 @@ struct JobDescription {
       container_env;                   ///< for the executors themselves, and their children
   bool fail_on_worker_failure = true;  ///< any tracked failure fails the attempt
   bool allows_exec = true;             ///< whether clients may run commands in tasks
+  bool rdma = false;                   ///< tasks need a network adapter for RDMA
   std::string containment = "auto";    ///< way in which executors hold processes together
   int retry_count = 0;                 ///< restarts after failures of the user's program
   int infrastructure_retry_count = 3;  ///< restarts after the loss of a container or an executor

@@ -63,9 +63,9 @@ v1::ExecutorMessage PortTakenMessage(int epoch, int port, const std::string& hol
   return message;
 }
 
-v1::ExecutorMessage LogLossMessage(const std::string& sentence) {
+v1::ExecutorMessage TaskNoteMessage(const std::string& sentence) {
   v1::ExecutorMessage message;
-  message.mutable_log_loss()->set_sentence(rpc::ToUtf8(sentence));
+  message.mutable_task_note()->set_sentence(rpc::ToUtf8(sentence));
   return message;
 }
 

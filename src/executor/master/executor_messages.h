@@ -37,7 +37,7 @@ v1::ExecutorMessage MeasurementMessage(const core::TaskUsage& usage);
 /// `holder`: description of the process that listens on the task's reserved `port`. Text that is
 /// not UTF-8 is made so.
 v1::ExecutorMessage PortTakenMessage(int epoch, int port, const std::string& holder);
-v1::ExecutorMessage LogLossMessage(const std::string& sentence);
+v1::ExecutorMessage TaskNoteMessage(const std::string& sentence);
 /// `silent_millis`: how long the program has printed nothing; 0: it has printed something again.
 v1::ExecutorMessage SilentMessage(TaskRun run, int64_t silent_millis, double cpu_share);
 /// Whether anything listens on the task's visualization port.

@@ -1,5 +1,5 @@
 // Lays one source of variables over the other; the later one wins. The order is the container, the
-// runtime, Hadoop, the executor's own variables.
+// runtime, the machine (Hadoop, RDMA), the executor's own variables.
 #include "executor/task/task_environment.h"
 
 #include "absl/strings/str_cat.h"
@@ -59,19 +59,19 @@ core::TaskContext ContextOf(const v1::Assignment& assignment, const RunIdentity&
 
 }  // namespace
 
-// The variables of the runtime replace those of the container, and Hadoop's replace both:
-// core::HadoopVariables() has already taken the job's own values into account.
+// The variables of the runtime replace those of the container, and the machine's replace both:
+// whoever made them has already taken the job's own values into account.
 std::vector<std::string> TaskEnvironment(const std::vector<std::string>& base,
                                          const v1::Assignment& assignment,
                                          const RunIdentity& identity,
                                          const core::ClusterSpec& cluster,
-                                         const core::Environment& hadoop,
+                                         const core::Environment& machine,
                                          const std::string& working_folder) {
   core::Environment environment = ByName(base);
   for (auto& [name, value] : core::RenderEnvironment(ContextOf(assignment, identity, cluster))) {
     environment[name] = value;
   }
-  for (const auto& [name, value] : hadoop) environment[name] = value;
+  for (const auto& [name, value] : machine) environment[name] = value;
   environment["PWD"] = working_folder;  // as a shell would set it
   if (!identity.driver_output_folder.empty()) {
     environment["DRIVER_OUTPUT_PATH"] = identity.driver_output_folder;

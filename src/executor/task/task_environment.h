@@ -25,13 +25,13 @@ struct RunIdentity {
 };
 
 /// Returns `base` (the container's own environment), overlaid with the variables that the runtime
-/// renders and then with `hadoop`, as "NAME=value". The bin folder of a virtual environment comes
+/// renders and then with `machine`, as "NAME=value". The bin folder of a virtual environment comes
 /// first in PATH.
 std::vector<std::string> TaskEnvironment(const std::vector<std::string>& base,
                                          const v1::Assignment& assignment,
                                          const RunIdentity& identity,
                                          const core::ClusterSpec& cluster,
-                                         const core::Environment& hadoop,
+                                         const core::Environment& machine,
                                          const std::string& working_folder);
 
 /// Returns the part of the environment that is known before there is a cluster spec: `base`

@@ -22,6 +22,7 @@ ImageSettings BuildImageSettings(const Configuration& configuration,
     if (image.empty()) image = configuration.GetText("tony.docker.containers.image");
     images.by_type[owner] = image;
   }
+  images.rdma = configuration.GetBoolean("tony.application.rdma");
   images.mounts = configuration.GetList("tony.docker.containers.mount");
   return images;
 }

@@ -16,6 +16,7 @@ struct ImageSettings {
   /// image. A type without an image has an empty one.
   std::map<std::string, std::string> by_type;
   std::vector<std::string> mounts;            ///< "source:destination:mode"
+  bool rdma = false;                          ///< containers get the adapters for RDMA
   std::string engine;                         ///< "auto", "podman" or "docker"
   std::chrono::milliseconds pull_timeout{0};  ///< for the download of one image
 

@@ -164,6 +164,7 @@ void BuildApplication(const Configuration& configuration, core::JobDescription* 
       static_cast<int>(configuration.GetNumber("tony.am.infrastructure-retry-count"));
   job->retry_backoff = configuration.GetDuration("tony.am.retry-backoff-ms");
   job->retry_backoff_max = configuration.GetDuration("tony.am.retry-backoff-max-ms");
+  job->rdma = configuration.GetBoolean("tony.application.rdma");
   job->allows_exec = configuration.GetBoolean("tony.task.exec.enabled");
   job->containment = absl::AsciiStrToLower(configuration.GetText("tony.task.containment"));
   job->timeouts = BuildTimeouts(configuration);

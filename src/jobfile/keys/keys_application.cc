@@ -21,6 +21,13 @@ KeyGroup ApplicationKeys() {
        .meaning =
            "Where the job runs: on this machine, or on a Hadoop cluster. `--backend` sets it "
            "for one submission, the site file for all."},
+      {.name = "tony.application.rdma",
+       .type = ValueType::kBoolean,
+       .default_value = "false",
+       .meaning =
+           "Whether the tasks need a network adapter for RDMA (InfiniBand, RoCE). A task on a "
+           "machine without an active one fails with the reason; the others get variables that "
+           "let NCCL and UCX use it ([rdma.md](rdma.md))."},
       {.name = "tony.application.type",
        .default_value = "TONY",
        .status = KeyStatus::kOneBackend,

@@ -67,8 +67,8 @@ std::optional<core::JobInput> ToInput(const std::string& container_id,
       const v1::PortTaken& body = message.port_taken();
       return core::input::PortTaken{container_id, body.epoch(), body.port(), body.holder()};
     }
-    case v1::ExecutorMessage::kLogLoss:
-      return core::input::LogLoss{container_id, message.log_loss().sentence()};
+    case v1::ExecutorMessage::kTaskNote:
+      return core::input::TaskNote{container_id, message.task_note().sentence()};
     case v1::ExecutorMessage::kTaskSilent: {
       const v1::TaskSilent& body = message.task_silent();
       return core::input::TaskSilent{container_id, body.epoch(), body.attempt(),

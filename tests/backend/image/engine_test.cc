@@ -115,6 +115,7 @@ EngineRun SomeRun() {
 TEST_F(EngineTest, TheCommandOfPodman) {
   EngineRun run = SomeRun();
   run.gpus = {2, 5};
+  run.rdma = true;
   const std::vector<std::string> command = RunCommand({Engine::Kind::kPodman, "/bin/podman"}, run);
   EXPECT_THAT(
       command,
@@ -134,6 +135,7 @@ TEST_F(EngineTest, TheCommandOfPodman) {
            "--preserve-fds=1",
            "--device=nvidia.com/gpu=2",
            "--device=nvidia.com/gpu=5",
+           "--device=/dev/infiniband",
            "--mount=type=bind,source=/data,destination=/in,readonly,bind-propagation=rslave",
            "--mount=type=bind,source=/checkpoints,destination=/checkpoints",
            "--mount=type=bind,source=/home/u/.tony/jobs/local-1,destination=/home/u/.tony/"

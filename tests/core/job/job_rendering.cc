@@ -218,7 +218,7 @@ struct InputRenderer {
   std::string operator()(const input::PortTaken& event) {
     return "port taken " + event.container_id;
   }
-  std::string operator()(const input::LogLoss& event) { return "log loss " + event.container_id; }
+  std::string operator()(const input::TaskNote& event) { return "note " + event.container_id; }
   std::string operator()(const input::TaskSilent& event) { return "silent " + event.container_id; }
   std::string operator()(const input::VisualizationListener& event) {
     return "visualization of " + event.container_id;

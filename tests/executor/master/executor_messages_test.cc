@@ -52,7 +52,7 @@ TEST(ExecutorMessagesTest, TextThatIsNotUtf8CanBeSent) {
   EXPECT_EQ(PortTakenMessage(1, 1000, "ssh\xff").port_taken().port(), 1000);
   v1::ExecutorMessage read;
   EXPECT_TRUE(read.ParseFromString(bytes));
-  EXPECT_TRUE(LogLossMessage("lost \xfe").SerializeToString(&bytes));
+  EXPECT_TRUE(TaskNoteMessage("lost \xfe").SerializeToString(&bytes));
   EXPECT_TRUE(read.ParseFromString(bytes));
 }
 

@@ -385,7 +385,7 @@ TEST_F(ExecutorServiceOrderTest, AnApplicationMasterThatDoesNotReadLosesTheStrea
   Executor executor(address(), ExecutorCredentials());
   HoldTaskStarted(executor);
   v1::ExecutorMessage message;
-  message.mutable_log_loss()->set_sentence(std::string(1000, 's'));
+  message.mutable_task_note()->set_sentence(std::string(1000, 's'));
   for (size_t i = 0; i < 2 * ExecutorSession::kMostQueued; ++i) executor.session->Send(message);
   const auto closed = executor.closed.Next();
   released_.Push(true);

@@ -14,17 +14,12 @@
 #include "common/logging.h"
 #include "common/process_setup.h"
 #include "common/safe_text.h"
-#include "common/status_macros.h"
 #include "core/runtime/hadoop_variables.h"
 #include "executor/master/address_source.h"
-#include "executor/setup/collective_package.h"
 #include "executor/setup/container_folders.h"
-#include "executor/setup/docker_check.h"
 #include "executor/setup/localizer.h"
-#include "executor/setup/rdma_setup.h"
 #include "executor/task/collective_counters.h"
 #include "os/machine/machine.h"
-#include "os/processes/own_program.h"
 #include "os/processes/process_tree.h"
 #include "rpc/convert/convert.h"
 
@@ -265,31 +260,6 @@ void Executor::OnAssignment(const v1::Assignment& assignment) {
     const HadoopEnvironment hadoop = FindHadoop(of_job, cache, working_folder_, kHadoopPatience);
     loop_.Post([this, status, hadoop] { OnLocalized(status, hadoop); });
   });
-}
-
-absl::Status Executor::CheckMachine() {
-  TONY_RETURN_IF_ERROR(CheckDocker(environment_, ""));
-  if (!assignment_.rdma()) return absl::OkStatus();
-  const absl::StatusOr<RdmaSetup> rdma =
-      SetUpRdma(EnvironmentOfJob(environment_, assignment_), "", LockableMemory());
-  if (!rdma.ok()) return rdma.status();
-  machine_variables_ = rdma->variables;
-  LogInfo(rdma->sentence);
-  // The others of its type are on like machines; each one's own log tells.
-  if (assignment_.task().index() == 0) Send(TaskNoteMessage(rdma->sentence));
-  return absl::OkStatus();
-}
-
-void Executor::FindPackage() {
-  if (!options_.collective_package) return;
-  const absl::StatusOr<std::string> program = os::OwnProgram();
-  const absl::StatusOr<std::string> folder =
-      program.ok() ? FindCollectivePackage(*program) : program;
-  if (folder.ok()) {
-    identity_.collective_package = *folder;
-  } else {
-    LogInfo(std::string(folder.status().message()));
-  }
 }
 
 void Executor::OnLocalized(const absl::Status& status, const HadoopEnvironment& hadoop) {

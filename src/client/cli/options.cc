@@ -345,12 +345,7 @@ absl::StatusOr<SubmitOptions> ParseSubmitOptions(const std::vector<std::string>&
   options.debug = line.Has("debug");
   TONY_ASSIGN_OR_RETURN(options.job_file, JobFile(line));
   TONY_RETURN_IF_ERROR(AddOverrides(line, options));
-  // The workflow may describe a step's job.
-  if (options.job_file.empty() && options.overrides.empty() && !options.step) {
-    return absl::InvalidArgumentError(
-        "there is no job: name a job file, or a command with --executes (--help lists all "
-        "options)");
-  }
+  options.names_job = !options.job_file.empty() || !options.overrides.empty();
   if (options.debug)
     options.overrides.push_back({"tony.application.log-level", "debug", "--debug"});
   return options;

@@ -29,6 +29,8 @@ struct SubmitOptions {
   /// Configuration keys and values in the order in which they apply: first every --conf, then the
   /// translations of the other options. Keys with several values are given once for each.
   std::vector<jobfile::Override> overrides;
+  /// The command line has a job file or keys of a job, of which --debug is none.
+  bool names_job = true;
   std::vector<std::string> warnings;  ///< sentences for the user that stop nothing
   bool detach = false;                ///< return the job's id and leave
   bool dry_run = false;               ///< show what would run

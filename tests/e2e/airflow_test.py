@@ -221,7 +221,8 @@ class ServerTest(AirflowTest):
 
     def test_tasks(self):
         for case in (self.link_and_clear, self.mark_failed, self.lost_process, self.kept,
-                     self.deferred, self.deferred_and_marked, self.mapped):
+                     self.deferred, self.deferred_and_marked, self.timed, self.watched, self.lost_triggerer,
+                     self.mapped):
             with self.subTest(case.__name__):
                 case()
 
@@ -291,6 +292,38 @@ class ServerTest(AirflowTest):
         self.await_trigger(job_id)
         run.mark("failed")
         self.assert_over(job_id, "KILLED")
+
+    def timed(self):
+        """The job of a task that has run for its execution_timeout is stopped, also that of a deferred one."""
+        for dag in ("timed", "deferred-timed"):
+            run, job_id, _ = self.start(dag)
+            run.wait_for("failed")
+            # The triggerer asks for the task's state, and loads a server into itself for its first question.
+            self.assert_over(job_id, "KILLED", COMMAND_SECONDS)
+
+    def watched(self):
+        """A deferred sensor waits for a job of somebody else."""
+        command, ready, gate = self.gated("watched")
+        job = self.site.run("tony-submit", "--detach", "--json", "--executes", command,
+                            *integration_case.conf(worker__instances=1), *integration_case.SMALL)
+        job_id = json.loads(job.stdout)["job_id"]
+        ready.read(START_SECONDS)
+        run = self.airflow.trigger("watched", job_id)
+        self.await_trigger(job_id)
+        gate.write()
+        run.wait_for("success")
+
+    def lost_triggerer(self):
+        """The job of a deferred task whose triggerer was killed goes on, and the next triggerer follows it."""
+        run, job_id, gate = self.start("deferred")
+        self.await_trigger(job_id)
+        self.airflow.kill("triggerer")
+        self.assertTrue(machine.wait_until(lambda: not self.followers(job_id), END_SECONDS, 0.1))
+        self.airflow.start_servers("triggerer")
+        self.await_trigger(job_id)
+        gate.write()
+        run.wait_for("success")
+        self.assertEqual(run.summary()["application_id"], job_id)
 
     def mapped(self):
         """Each instance of a mapped task is a step of its own."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import signal
 import time
 from typing import Any, AsyncIterator, Mapping
@@ -66,7 +67,9 @@ class TonyTrigger(BaseTrigger):
         return status
 
     async def _follow(self, hook: TonyHook) -> None:
-        command = hook.verb("attach", self.application_id, *(["--owner"] if self.owner else []))
+        # A triggerer that is killed takes its client along, so that the lease runs until another one follows the job.
+        words = ["--leave-with", str(os.getpid()), *(["--owner"] if self.owner else [])]
+        command = hook.verb("attach", self.application_id, *words)
         self._process = await asyncio.create_subprocess_exec(
             *command,
             env=hook.environment,

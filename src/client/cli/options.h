@@ -57,6 +57,10 @@ struct SubmitOptions {
 /// checked. InvalidArgument – bad usage; the message is for the user and complete.
 absl::StatusOr<SubmitOptions> ParseSubmitOptions(const std::vector<std::string>& arguments);
 
+/// The parent process that `option` names ("stop-with"), 0 without that option. InvalidArgument –
+/// its value is no process id.
+absl::StatusOr<int> ReadParent(const CommandLine& line, const std::string& option);
+
 /// InvalidArgument – the output of the tasks is asked for, and another option rules it out.
 absl::Status CheckLogs(const SubmitOptions& options);
 

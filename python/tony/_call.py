@@ -15,7 +15,8 @@ import sys
 import tempfile
 import weakref
 from types import TracebackType
-from typing import Any, Callable, Dict, List, Mapping, NamedTuple, NoReturn, Optional, Sequence, Type as Class
+from typing import Any, Callable, Dict, Generic, List, Mapping, NamedTuple, NoReturn, Optional, Sequence, TypeVar
+from typing import Type as Class
 
 from . import worker
 from ._job import Job, submit
@@ -25,6 +26,7 @@ from .spec import JobSpec, Keys, Path, Type, Value, merge
 
 # The type of the tasks that run a function.
 TASKS = "worker"
+AnyJob = TypeVar("AnyJob")
 _PROGRAM = "tony_worker.py"
 _CALL = "tony_call.pickle"
 _MOUNTS = "tony.docker.containers.mount"
@@ -212,18 +214,41 @@ def _items(value: Optional[Value]) -> List[str]:
     return [str(value)] if not isinstance(value, (list, tuple)) else [str(item) for item in value]
 
 
-class Call:
-    """A function that runs as a job. Not thread safe."""
+class CallHandle(Generic[AnyJob]):
+    """What both forms of a call know about it. Not thread safe."""
 
-    def __init__(self, prepared: PreparedCall, job: Job) -> None:
+    def __init__(self, prepared: PreparedCall, job: AnyJob) -> None:
         """For start()."""
         self._prepared = prepared
         self._values: Optional[List[Any]] = None
-        self._failure: Optional[BaseException] = None
+        self._failure: Optional[Exception] = None
         self.job = job
 
     def __repr__(self) -> str:
         return f"<tony.Call of {self.job!r}>"
+
+    def _known(self) -> Optional[List[Any]]:
+        """What the ranks returned; None: that is not known yet. Raises what an earlier _take() has raised."""
+        if self._failure is not None:
+            raise self._failure
+        return self._values
+
+    def _take(self, job_id: str, verdict: Verdict) -> List[Any]:
+        """PreparedCall.collect(), whose end is kept."""
+        try:
+            self._values = self._prepared.collect(job_id, verdict)
+        except Exception as error:
+            self._failure = error
+            raise
+        return self._values
+
+    def _is_open(self) -> bool:
+        """Whether nothing is known of the job's end."""
+        return self._values is None and self._failure is None
+
+
+class Call(CallHandle[Job]):
+    """A function that runs as a job. Not thread safe."""
 
     def __enter__(self) -> "Call":
         return self
@@ -239,20 +264,12 @@ class Call:
         Raises what a rank raised, with RankFailed as its cause; RankFailed alone if the exception cannot be pickled;
         the exceptions of Job.result() if no rank raised anything, but was killed, say; and TimeoutError.
         """
-        if self._failure is not None:
-            raise self._failure
-        if self._values is None:
-            verdict = self.job.wait(timeout)
-            try:
-                self._values = self._prepared.collect(self.job.id, verdict)
-            except Exception as error:
-                self._failure = error
-                raise
-        return self._values
+        values = self._known()
+        return self._take(self.job.id, self.job.wait(timeout)) if values is None else values
 
     def stop(self) -> None:
         """Stops the job if it still runs. result() then raises Killed. Raises TimeoutError if the job goes on."""
-        if self._values is None and self._failure is None:
+        if self._is_open():
             try:
                 self.job.stop()
             except JobEndedBadly:

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import time
 from types import TracebackType
-from typing import Any, Dict, Generator, List, Mapping, NamedTuple, Optional, Set, Type
+from typing import Any, Dict, Generator, Generic, List, Mapping, NamedTuple, Optional, Set, Type, TypeVar
 
 from . import _wire
 from .errors import TonyError
@@ -89,6 +89,9 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
         process.wait()
 
 
+AnyClient = TypeVar("AnyClient")
+
+
 class _Client:
     """The tony-submit of a job. It prints two JSON lines: the job's id, and its end. Not thread safe."""
 
@@ -161,16 +164,15 @@ class _Client:
             self._process.send_signal(signal.SIGTERM)
 
 
-class Job:
-    """A job that was submitted. Not thread safe."""
+class JobHandle(Generic[AnyClient]):
+    """What both forms of a job know about it. Not thread safe."""
 
-    def __init__(self, job_id: str, where: _wire.Where, client: Optional[_Client] = None) -> None:
+    def __init__(self, job_id: str, where: _wire.Where, client: Optional[AnyClient] = None) -> None:
         """For submit() and attach()."""
         self._id = job_id
         self._where = where
         self._client = client
         self._verdict: Optional[Verdict] = None
-        self._failure: Optional[Exception] = None
         self._stopped = False
 
     @property
@@ -184,7 +186,16 @@ class Job:
         return self._client is not None
 
     def __repr__(self) -> str:
-        return f"<tony.Job {self._id}>"
+        return f"<{self._NAME} {self._id}>"
+
+    _NAME = "tony.Job"
+
+
+class Job(JobHandle[_Client]):
+    """A job that was submitted. Not thread safe."""
+
+    # What a wait for a job without a verdict has raised.
+    _failure: Optional[Exception] = None
 
     def __enter__(self) -> "Job":
         return self

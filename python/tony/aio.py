@@ -15,8 +15,8 @@ from types import TracebackType
 from typing import Any, AsyncGenerator, Callable, Dict, List, Mapping, Optional, Sequence, Set, Tuple, Type
 
 from . import _wire
-from ._call import PreparedCall, Request
-from ._job import memory_file, text_of
+from ._call import CallHandle, PreparedCall, Request
+from ._job import JobHandle, memory_file, text_of
 from .errors import JobEndedBadly
 from .records import Event, JobStatus, LogLine, TaskStatus, Verdict, event_from, log_line_from, status_from
 from .spec import AnyJob, Path, Value
@@ -139,29 +139,10 @@ class _Client:
             self._process.terminate()
 
 
-class Job:
+class Job(JobHandle[_Client]):
     """A job that was submitted. For the tasks of one loop."""
 
-    def __init__(self, job_id: str, where: _wire.Where, client: Optional[_Client] = None) -> None:
-        """For submit() and attach()."""
-        self._id = job_id
-        self._where = where
-        self._client = client
-        self._verdict: Optional[Verdict] = None
-        self._stopped = False
-
-    @property
-    def id(self) -> str:
-        """The job's name for tony's programs."""
-        return self._id
-
-    @property
-    def owned(self) -> bool:
-        """Whether the job ends with this process."""
-        return self._client is not None
-
-    def __repr__(self) -> str:
-        return f"<tony.aio.Job {self._id}>"
+    _NAME = "tony.aio.Job"
 
     async def __aenter__(self) -> "Job":
         return self
@@ -279,15 +260,8 @@ async def jobs(*, running: bool = False, failed: bool = False, name: Optional[st
     return _wire.listed(await _ask(where.verb("list", *_wire.list_arguments(running, failed, name, newest))))
 
 
-class Call:
+class Call(CallHandle[Job]):
     """A function that runs as a job, as tony.Call. For one task of a loop."""
-
-    def __init__(self, prepared: PreparedCall, job: Job) -> None:
-        """For start()."""
-        self._prepared = prepared
-        self._values: Optional[List[Any]] = None
-        self._failure: Optional[BaseException] = None
-        self.job = job
 
     async def __aenter__(self) -> "Call":
         return self
@@ -299,20 +273,12 @@ class Call:
 
     async def result(self, timeout: Optional[float] = None) -> List[Any]:
         """As tony.Call.result(). The loop stands while the results are unpickled."""
-        if self._failure is not None:
-            raise self._failure
-        if self._values is None:
-            verdict = await self.job.wait(timeout)
-            try:
-                self._values = self._prepared.collect(self.job.id, verdict)
-            except Exception as error:
-                self._failure = error
-                raise
-        return self._values
+        values = self._known()
+        return self._take(self.job.id, await self.job.wait(timeout)) if values is None else values
 
     async def stop(self) -> None:
         """As tony.Call.stop()."""
-        if self._values is None and self._failure is None:
+        if self._is_open():
             try:
                 await self.job.stop()
             except JobEndedBadly:

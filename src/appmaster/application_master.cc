@@ -304,9 +304,10 @@ absl::Status ApplicationMaster::OpenServer(const std::string& authority_pem,
                                   *executor_service_, *authority_, *assignments_,
                                   std::move(executor_arguments), [this] { OnFinished(); },
                                   [this](const std::string& why) { OnDeposed(why); }});
-  TONY_ASSIGN_OR_RETURN(server_,
-                        rpc::MasterServer::Start(platform_->host(), platform_->peers(), credentials,
-                                                 *job_service_, *executor_service_));
+  TONY_ASSIGN_OR_RETURN(
+      server_, rpc::MasterServer::Start(platform_->host(), platform_->peers(), credentials,
+                                        *job_service_, *executor_service_,
+                                        platform_->SilenceLimit(machine_->job().timeouts)));
   runner_->set_master_address(server_->address());
   LogInfo("listening", {{"job", platform_->job_id()}, {"address", server_->address()}});
   return absl::OkStatus();
@@ -398,7 +399,7 @@ void ApplicationMaster::AwaitOwner() {
   lease_ = loop_.After(lease, [this, lease] {
     std::string sentence = "The client that submitted the job went away without a word";
     if (lease > Duration::zero()) {
-      absl::StrAppend(&sentence, ", and for ", lease.count() / 1000,
+      absl::StrAppend(&sentence, ", and for ", lease / std::chrono::seconds(1),
                       " s nobody came back (tony.client.lease)");
     }
     Stop(core::Reason::kClientGone, sentence);

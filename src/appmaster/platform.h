@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,13 @@ class Platform {
   virtual bool signal_means_another() const = 0;
   /// How long the job goes on while its owner, who has to follow it, is away.
   virtual Duration ClientLease(const core::Timeouts& timeouts) const = 0;
+  /// How long a peer may be silent before it is pinged, and a ping be unanswered; nothing: for
+  /// ever. An owner that is suspended, or behind a network that is down, ends no stream, so that
+  /// without pings its lease would never begin. Without a lease it may be as silent as it likes.
+  std::optional<Duration> SilenceLimit(const core::Timeouts& timeouts) const {
+    if (ClientLease(timeouts) == Duration::zero()) return std::nullopt;
+    return std::chrono::seconds(10);
+  }
   /// The address on which the ApplicationMaster listens and at which the whole job reaches it.
   virtual std::string host() const = 0;
   /// The peers that may connect to the ApplicationMaster.

@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import signal
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -67,6 +68,23 @@ class OperatorTest(unittest.TestCase):
                         {"conf": {"tony.worker.memory": "900000g"}}):
             with self.subTest(options), self.assertRaises(AirflowFailException):
                 self.execute(command="true", **options)
+
+    def test_a_job_of_an_earlier_attempt(self):
+        ready, gate = self.folder / "ready", self.folder / "gate"
+        os.mkfifo(ready)
+        os.mkfifo(gate)
+        hook = TonyHook()
+        words = hook.step_command(
+            step_key("dag", "train", "run", -1), "adopt",
+            ["--executes", f"echo > {ready}; read < {gate}", "--conf", "tony.worker.instances=1",
+             "--conf", "tony.worker.memory=64m"])
+        with subprocess.Popen(words, env=hook.environment, stdout=subprocess.DEVNULL) as earlier:
+            self.addCleanup(earlier.kill)
+            ready.read_text()
+            with self.assertRaisesRegex(AirflowFailException, "the step has a job that runs"):
+                self.execute(command="true", on_existing="fail")
+            self.assertEqual(self.execute(command="true", on_existing="stop")["verdict"], "SUCCEEDED")
+            self.assertEqual(earlier.wait(60), 4)
 
     def test_bad_arguments(self):
         for name in ("on_existing", "on_kill_action"):

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Jobs as tasks of a real Airflow, 2.11 and 3.3: kills, retries, clears, links and results."""
 
+import contextlib
 import json
 import os
 import pathlib
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -50,17 +52,19 @@ class AirflowTest(JobTest):
         """The jobs, the first one first."""
         return self.site.verb("list")[::-1]
 
-    def assert_over(self, job_id, outcome):
+    def assert_over(self, job_id, outcome, seconds=END_SECONDS):
         """The job is over soon, and none of its processes lives."""
-        self.site.run("tony", "wait", job_id, "--timeout", str(END_SECONDS))
+        self.site.run("tony", "wait", job_id, "--timeout", str(seconds))
         self.assertEqual(self.site.verb("status", job_id)["state"], outcome)
         self.assertEqual(machine.wait_until(lambda: not machine.processes_with(job_id), END_SECONDS), True)
 
+    def followers(self, job_id):
+        """The clients of triggers that follow the job."""
+        return [pid for pid, line in machine.processes_with(job_id).items() if "attach" in line]
 
     def await_trigger(self, job_id):
         """Waits until a trigger follows the job."""
-        self.assertTrue(machine.wait_until(
-            lambda: any("attach" in line for line in machine.processes_with(job_id).values()), COMMAND_SECONDS, 0.1))
+        self.assertTrue(machine.wait_until(lambda: self.followers(job_id), COMMAND_SECONDS, 0.1))
 
 
 class DagsTest(AirflowTest):
@@ -135,16 +139,47 @@ class TriggererOfTwoTest(AirflowTest):
     version = 2
 
     def test_cleared(self):
-        command, ready, _ = self.gated("cleared")
         self.addCleanup(self.airflow.stop)
         self.airflow.start_servers("scheduler", "triggerer")
         self.airflow.run("dags", "reserialize")
-        self.airflow.run("dags", "trigger", "deferred", "--conf", json.dumps({"command": command}))
+        for day, clear in (("2026-01-01", self.clear), ("2026-01-02", self.clear_late)):
+            with self.subTest(clear.__name__):
+                self.clear_deferred(day, clear)
+
+    def clear_deferred(self, day, clear):
+        """The job of a deferred task that is cleared is stopped, and the next attempt's is a new one."""
+        command, ready, gate = self.gated(f"cleared-{day}")
+        self.airflow.run("dags", "trigger", "deferred", "--exec-date", day, "--conf", json.dumps({"command": command}))
         ready.read(COMMAND_SECONDS)
-        (job,) = self.jobs()
-        self.await_trigger(job["id"])
-        self.airflow.run("tasks", "clear", "--yes", "deferred")
-        self.assert_over(job["id"], "KILLED")
+        first = self.jobs()[-1]["id"]
+        self.await_trigger(first)
+        clear(day)
+        self.assert_over(first, "KILLED")
+        ready.read(COMMAND_SECONDS)
+        gate.write()
+        state = machine.wait_until(lambda: self.instance(day)[0] == "success", COMMAND_SECONDS, 0.25)
+        self.assertTrue(state, self.airflow.outputs())
+        self.assertEqual([job["state"] for job in self.jobs()[-2:]], ["KILLED", "SUCCEEDED"])
+
+    def clear(self, day):
+        """What the button "clear" does."""
+        self.airflow.run("tasks", "clear", "--yes", "deferred", "--start-date", day, "--end-date", day)
+
+    def clear_late(self, day):
+        """The triggerer hears of it when the next attempt has adopted the job, and is deferred to another trigger."""
+        deferred = self.instance(day)
+        with self.airflow.stopped("triggerer"):
+            self.clear(day)
+            machine.wait_until(
+                lambda: self.instance(day)[0] == "deferred" and self.instance(day) != deferred, COMMAND_SECONDS, 0.25)
+            self.assertNotEqual(self.instance(day), deferred)
+
+    def instance(self, day):
+        """The state and the trigger of the task in a run."""
+        with contextlib.closing(sqlite3.connect(self.airflow.home / "airflow.db", timeout=airflow_site.BUSY_SECONDS)) as db:
+            return db.execute(
+                "select state, trigger_id from task_instance where dag_id = 'deferred' and run_id like ?",
+                (f"%{day}%",)).fetchone()
 
 
 class ServerTest(AirflowTest):
@@ -186,7 +221,8 @@ class ServerTest(AirflowTest):
 
     def test_tasks(self):
         for case in (self.link_and_clear, self.mark_failed, self.lost_process, self.kept,
-                     self.deferred, self.deferred_and_marked, self.mapped):
+                     self.deferred, self.deferred_and_marked, self.timed, self.watched, self.lost_triggerer,
+                     self.mapped):
             with self.subTest(case.__name__):
                 case()
 
@@ -256,6 +292,38 @@ class ServerTest(AirflowTest):
         self.await_trigger(job_id)
         run.mark("failed")
         self.assert_over(job_id, "KILLED")
+
+    def timed(self):
+        """The job of a task that has run for its execution_timeout is stopped, also that of a deferred one."""
+        for dag in ("timed", "deferred-timed"):
+            run, job_id, _ = self.start(dag)
+            run.wait_for("failed")
+            # The triggerer asks for the task's state, and loads a server into itself for its first question.
+            self.assert_over(job_id, "KILLED", COMMAND_SECONDS)
+
+    def watched(self):
+        """A deferred sensor waits for a job of somebody else."""
+        command, ready, gate = self.gated("watched")
+        job = self.site.run("tony-submit", "--detach", "--json", "--executes", command,
+                            *integration_case.conf(worker__instances=1), *integration_case.SMALL)
+        job_id = json.loads(job.stdout)["job_id"]
+        ready.read(START_SECONDS)
+        run = self.airflow.trigger("watched", job_id)
+        self.await_trigger(job_id)
+        gate.write()
+        run.wait_for("success")
+
+    def lost_triggerer(self):
+        """The job of a deferred task whose triggerer was killed goes on, and the next triggerer follows it."""
+        run, job_id, gate = self.start("deferred")
+        self.await_trigger(job_id)
+        self.airflow.kill("triggerer")
+        self.assertTrue(machine.wait_until(lambda: not self.followers(job_id), END_SECONDS, 0.1))
+        self.airflow.start_servers("triggerer")
+        self.await_trigger(job_id)
+        gate.write()
+        run.wait_for("success")
+        self.assertEqual(run.summary()["application_id"], job_id)
 
     def mapped(self):
         """Each instance of a mapped task is a step of its own."""

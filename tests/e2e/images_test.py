@@ -117,6 +117,18 @@ class PyTorchInAnImage(examples.PyTorchDistributedDataParallel, unittest.TestCas
         code, said = self.run_check()
         self.assertEqual(code, 0, said)
 
+    def test_reported_values(self):
+        site = self.make_site()
+        words = "import tony; tony.report(loss=0.5); print(open('/etc/image').read())"
+        job = site.submit(
+            *("--executes", f'{self.python} -c "{words}"', "--conf", "tony.worker.instances=1"),
+            *("--conf", "tony.worker.memory=256m", "--conf", "tony.docker.enabled=true"),
+            *("--conf", f"tony.docker.containers.image={IMAGE}"))
+        self.assertEqual(job.wait(self.deadline_seconds), 0, self.describe(job))
+        self.assertEqual(job.log("worker:0"), b"torch\n\n")
+        (task,) = site.verb("status", job.id)["tasks"]
+        self.assertEqual(task["exit"]["reported"], {"loss": "0.5"})
+
     def test_too_little_memory(self):
         job = self.start_in_image(conf=("tony.worker.memory=100m",))
         self.assertEqual(job.wait(self.deadline_seconds), 1, self.describe(job))

@@ -15,10 +15,8 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 import threading
 import time
-import unittest
 
 import integration_case
 from integration_case import JobTest
@@ -223,6 +221,13 @@ class Flows(AzkabanTest):
         self.assertEqual(dataset, "/in/a;/in/b")
         # The project's files are links to the executor's cache.
         self.assertEqual((self.project / "show.py").read_bytes(), before)
+
+    def test_a_command_without_options_runs_what_the_properties_say(self):
+        self.set_command(f"{integration_case.programs}/tony-submit")
+        self.write_job(f"executes=true\ntony.local.dir={self.site.local_dir}\n")
+        flow = self.run_flow("train")
+        self.assertEqual(flow.wait(), 0, flow.text)
+        flow.wait_for(rf"train\|.*Job {self.job_id()} of step azkaban\|web:8081\|p\|7\|train")
 
     def test_what_is_wrong_is_named(self):
         self.write_job("executes=true\ntony.worker.gpuz=1\n")

@@ -5,6 +5,7 @@ import json
 import os
 import pty
 import signal
+import subprocess
 import threading
 
 import integration_case
@@ -138,6 +139,28 @@ class AttachTest(ComeBackTest):
             ended = self.site.run("tony", "wait", "--json", job_id)
             self.assertEqual(json.loads(ended.stdout)["verdict"]["reason"], reason)
             self.finish(attached, 4 if number == signal.SIGTERM else -number)
+
+    def test_an_owner_leaves_with_its_parent(self):
+        job_id, _ = self.detach_gated()
+        words = self.site.command("tony", "attach", "--owner", job_id)
+        parent = subprocess.Popen(
+            ["bash", "-c", '"$@" --leave-with $$; true', "bash", *words], env=self.site.environment,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(parent.stdout.close)
+        self.addCleanup(parent.wait)
+        self.addCleanup(parent.kill)
+        parent.stdout.readline()
+        parent.kill()
+        ended = self.site.run("tony", "wait", "--json", job_id)
+        self.assertEqual(json.loads(ended.stdout)["verdict"]["reason"], "CLIENT_GONE")
+
+    def test_a_follower_whose_parent_is_another_leaves(self):
+        job_id, gate = self.detach_gated()
+        self.finish(self.start("attach", "--leave-with", "1", job_id), 6)
+        _, err = self.finish(self.start("attach", "--leave-with", "init", job_id), 2)
+        self.assertIn("--leave-with 'init' is no process id", err)
+        gate.write()
+        self.tony("wait", job_id)
 
 
 class HangupTest(ComeBackTest):

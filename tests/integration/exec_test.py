@@ -264,6 +264,17 @@ class ExecTest(integration_case.JobTest):
         self.assertEqual(shell.settings(), shell.before)
         self.end(job, line)
 
+    def test_ctrl_d_ends_the_shell_with_the_code_of_its_last_command(self):
+        job, line = self.start()
+        for code in (0, 3):
+            shell = Terminal(self, self.command(job, "bash", "--norc"), self.site)
+            shell.type(f"(echo en''ded; exit {code})\r")
+            shell.wait_for(r"ended[^#$]*[#$] ")  # before its next prompt, a shell does not read keys as keys
+            shell.type("\x04")
+            self.assertEqual(shell.wait(), code)
+            self.assertEqual(shell.settings(), shell.before)
+        self.end(job, line)
+
     def test_the_terminal_is_restored_whatever_happens(self):
         job, line = self.start()
         for ending in (signal.SIGTERM, signal.SIGHUP, "~."):

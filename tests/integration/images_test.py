@@ -163,6 +163,28 @@ class LifeTest(ImageTest):
         self.assertEqual(len(job.logs("worker:0")), 2)
 
 
+class InsideTest(ImageTest):
+    """What reaches into a container, and what comes out of it."""
+
+    def test_a_command_of_exec_and_reported_values(self):
+        go_on = self.pipe("go-on")
+        job = self.submit_in(
+            BASE, f"echo loss=0.5 > $TONY_PROGRESS; read word < {go_on.path}",
+            *("--conf", "tony.containers.envs=COLOUR=red"),
+            *("--conf", f"tony.docker.containers.mount={go_on.path.parent}:{go_on.path.parent}:rw"),
+        )
+        container = job.wait_for_task("worker:0", "RUNNING")["container"]
+        result = self.site.run_bare(
+            "tony", "exec", "--conf", f"tony.local.dir={self.site.local_dir}", job.id, "worker:0", "--", "sh", "-c",
+            "cat /etc/image; pwd; echo $COLOUR $TASK_INDEX; test ! -e /usr/lib/os-release && exit 7")
+        self.assertEqual(result.returncode, 7, result.stderr)
+        self.assertEqual(result.stdout, f"base\n{job.folder / 'containers' / container}\nred 0\n")
+        go_on.write()
+        self.assert_succeeds(job)
+        (task,) = self.site.verb("status", job.id)["tasks"]
+        self.assertEqual(task["exit"]["reported"], {"loss": "0.5"})
+
+
 class LossTest(ImageTest):
     """Processes of the engine and of tony are killed with -9."""
 

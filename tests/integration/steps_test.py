@@ -3,6 +3,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -13,6 +14,8 @@ from integration_case import SMALL, JobTest, conf
 
 KEY = "flow|2026-11-27|train"
 END_SECONDS = 30
+# The ApplicationMaster pings an owner after 10 silent seconds, and waits as long for an answer.
+SILENT_SECONDS = 60
 # Notes in `mark` when two jobs of the step run at a time, then waits a moment.
 EXCLUSIVE = ("mkdir {folder}/alone || echo two >> {folder}/wrong; echo run >> {folder}/runs; sleep 0.2; "
              "rmdir {folder}/alone")
@@ -69,9 +72,9 @@ class StepTest(JobTest):
         process.kill()
         process.wait()
 
-    def await_end(self, job):
+    def await_end(self, job, seconds=END_SECONDS):
         """Waits for the job's end; returns its status."""
-        self.site.run("tony", "wait", job, "--timeout", str(END_SECONDS))
+        self.site.run("tony", "wait", job, "--timeout", str(seconds))
         return self.site.verb("status", job)
 
 
@@ -297,19 +300,35 @@ class EndTest(StepTest):
         status = self.await_end(self.jobs()[0])
         self.assertEqual(status["verdict"]["outcome"], "KILLED")
 
-    def wrapped(self, *more, key=KEY, environment=None):
+    def wrapped(self, *more, key=KEY, command="sleep 600", folder=None):
         """An attempt behind a shell, as workflow systems start it; returns the shell."""
         ready = self.pipe("ready")
-        command = self.site.command(
-            "tony-submit", *self.arguments(f"echo > {ready.path}; sleep 600", *more, key=key))
+        words = self.site.command(
+            "tony-submit", *self.arguments(f"echo > {ready.path}; {command}", *more, key=key))
         shell = subprocess.Popen(
-            ["bash", "-c", '"$@"; true', "bash", *command], cwd=self.site.folder,
-            env={**self.site.environment, **(environment or {})}, stdin=subprocess.DEVNULL,
+            ["bash", "-c", '"$@"; exit $?', "bash", *words], cwd=folder or self.site.folder,
+            env=self.site.environment, stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.addCleanup(shell.wait)
         self.addCleanup(shell.kill)
         ready.read()
         return shell
+
+    def await_in_masters_log(self, sentence):
+        """Waits for a line in the log of the only job's ApplicationMaster."""
+        log = self.site.local_dir / "jobs" / self.jobs()[0] / "logs/am.log"
+        found = machine.wait_until(lambda: sentence in log.read_text(), SILENT_SECONDS, 0.1)
+        self.assertTrue(found, log.read_text())
+
+    def suspend_owner(self, client):
+        """Suspends a client that is the job's owner already."""
+        self.await_in_masters_log("the client that owns the job is attached")
+        self.suspend(client)
+
+    def suspend(self, process):
+        """Suspends a process, and waits until it is."""
+        process.send_signal(signal.SIGSTOP)
+        self.assertTrue(machine.wait_until(lambda: machine.state_of(process.pid) == "T", END_SECONDS))
 
     def test_without_its_parent_a_step_leaves_its_job_to_the_next_attempt(self):
         shell = self.wrapped("--conf", "tony.client.lease=1000")
@@ -323,6 +342,58 @@ class EndTest(StepTest):
         status = self.await_end(self.jobs()[0])
         self.assertEqual(status["verdict"]["outcome"], "KILLED")
         self.assertIn("the process that had submitted it has ended", status["verdict"]["sentence"])
+
+    def test_a_suspended_parent_is_not_gone(self):
+        gate = self.pipe("gate")
+        shell = self.wrapped("--conf", "tony.client.lease=300", command=f"read < {gate.path}")
+        self.suspend(shell)
+        gate.write()
+        status = self.await_end(self.jobs()[0])
+        self.assertEqual(status["state"], "SUCCEEDED", status)
+        shell.send_signal(signal.SIGCONT)
+        self.assertEqual(shell.wait(END_SECONDS), 0)
+        self.assertEqual(self.summary()["verdict"], "SUCCEEDED")
+
+    def test_a_suspended_client_keeps_its_job_for_the_lease(self):
+        first, _ = self.gated(more=["--conf", "tony.client.lease=1000"])
+        self.suspend_owner(first)
+        status = self.await_end(self.jobs()[0], SILENT_SECONDS)
+        self.assertEqual((status["verdict"] or {}).get("reason"), "CLIENT_GONE", status)
+        self.assertIn("for 1 s nobody came back (tony.client.lease)", status["verdict"]["sentence"])
+        first.send_signal(signal.SIGCONT)
+        self.finish(first, code=4)
+        self.assertEqual(self.summary()["reason"], "CLIENT_GONE")
+
+    def test_a_suspended_client_that_goes_on_is_the_owner_again(self):
+        first, gate = self.gated()
+        self.suspend_owner(first)
+        self.await_in_masters_log("the stream of the client that owns the job broke")
+        first.send_signal(signal.SIGCONT)
+        gate.write()
+        self.finish(first)
+        self.assertEqual(self.summary()["verdict"], "SUCCEEDED")
+
+    def test_the_workflows_folder_may_go_away(self):
+        # Cron's, Airflow's and make's folders are removed by others; Azkaban's is a test of its own.
+        folder = self.site.folder / "execution"
+        (folder / "src").mkdir(parents=True)
+        (folder / "src/train.sh").write_text("echo trained\n")
+        gate = self.pipe("gate")
+        shell = self.wrapped("--src_dir", "src", folder=folder, command=f"read < {gate.path}; bash train.sh")
+        shutil.rmtree(folder)
+        gate.write()
+        self.assertEqual(shell.wait(END_SECONDS), 0)
+        self.assertEqual(self.summary()["verdict"], "SUCCEEDED")
+
+    def test_a_summary_in_a_folder_that_is_gone_changes_nothing(self):
+        folder = self.site.folder / "execution"
+        folder.mkdir()
+        self.summary_file = "summary.json"
+        gate = self.pipe("gate")
+        shell = self.wrapped(folder=folder, command=f"read < {gate.path}")
+        shutil.rmtree(folder)
+        gate.write()
+        self.assertEqual(shell.wait(END_SECONDS), 0)
 
     def test_the_next_master_keeps_the_step(self):
         first, gate = self.gated()

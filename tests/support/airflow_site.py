@@ -1,5 +1,6 @@
 """A real Airflow with tony's provider, in a folder of its own: its commands, its servers, its REST interface."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -33,7 +34,7 @@ class AirflowSite:
         """`version`: 2 or 3. The first one of a machine installs Airflow."""
         self._bin = pathlib.Path(tony_cli.examples_python(requirements(version))).parent
         self.home = site.folder / "airflow"
-        self._servers = []
+        self._servers = {}
         port = _free_port()
         self.url = f"http://127.0.0.1:{port}"
         connection = {
@@ -53,6 +54,8 @@ class AirflowSite:
             "API__BASE_URL": self.url,
             "API__WORKERS": "1",
             "SCHEDULER__SCHEDULER_HEARTBEAT_SEC": "1",
+            # How long a triggerer may be silent until another one takes its triggers.
+            "TRIGGERER__TRIGGERER_HEALTH_CHECK_THRESHOLD": "15",
         }
         self._environment = {
             **site.environment,
@@ -98,16 +101,29 @@ class AirflowSite:
         """Starts servers, and does not wait for them."""
         for server in servers:
             options = [] if server == "api-server" else ["--skip-serve-logs"]
-            with open(self.home / f"{server}.out", "wb") as out:
-                self._servers.append(
-                    self.start(server, *options, stdout=out, stderr=out, start_new_session=True)
-                )
+            with open(self.home / f"{server}.out", "ab") as out:
+                self._servers[server] = self.start(server, *options, stdout=out, stderr=out, start_new_session=True)
+
+    @contextlib.contextmanager
+    def stopped(self, server):
+        """Within this, nothing of a server runs, except what has a session of its own."""
+        os.killpg(self._servers[server].pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            os.killpg(self._servers[server].pid, signal.SIGCONT)
+
+    def kill(self, server):
+        """Ends a server with -9, and all that has no session of its own."""
+        process = self._servers.pop(server)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
 
     def stop(self):
         """Ends the servers and all that they have started."""
-        for server in self._servers:
+        for server in self._servers.values():
             server.send_signal(signal.SIGTERM)
-        for server in self._servers:
+        for server in self._servers.values():
             try:
                 server.wait(30)
             except subprocess.TimeoutExpired:
@@ -117,7 +133,7 @@ class AirflowSite:
             except ProcessLookupError:
                 pass
             server.wait()
-        self._servers = []
+        self._servers = {}
 
     def outputs(self):
         """The ends of what the servers have printed, for messages of tests."""

@@ -15,7 +15,7 @@ __all__ = [
     "Context",
     "ResumableJobMixin",
     "default_deferrable",
-    "is_deferred",
+    "waits_for",
     "xcom_value",
 ]
 
@@ -83,30 +83,33 @@ def default_deferrable() -> bool:
     return bool(conf.getboolean("operators", "default_deferrable", fallback=False))
 
 
-async def is_deferred(ti: Any) -> bool:
-    """Whether Airflow still counts the deferred task ``ti`` of a trigger as deferred."""
+async def waits_for(ti: Any, trigger_id: int | None) -> bool:
+    """Whether Airflow still counts the task ``ti`` as deferred to the trigger ``trigger_id``."""
     from asgiref.sync import sync_to_async
 
-    return bool(await sync_to_async(_state_in_3 if IS_AIRFLOW_3 else _state_in_2)(ti) == "deferred")
+    return bool(await sync_to_async(_waits_in_3 if IS_AIRFLOW_3 else _waits_in_2)(ti, trigger_id))
 
 
-def _state_in_3(ti: Any) -> Any:
+def _waits_in_3(ti: Any, _trigger_id: int | None) -> bool:
+    """Tells only whether the task is deferred. Airflow 3.3 calls on_kill(), and needs this not at all."""
     from airflow.sdk.execution_time.task_runner import RuntimeTaskInstance
 
     states = RuntimeTaskInstance.get_task_states(
         dag_id=ti.dag_id, task_ids=[ti.task_id], run_ids=[ti.run_id], map_index=ti.map_index
     )
     # A mapped task's name has its index behind it.
-    return next(iter(states.get(ti.run_id, {}).values()), None)
+    return next(iter(states.get(ti.run_id, {}).values()), None) == "deferred"
 
 
-def _state_in_2(ti: Any) -> Any:
+def _waits_in_2(ti: Any, trigger_id: int | None) -> bool:
+    """The next attempt of a cleared task may be deferred again, to another trigger, before the old one looks here."""
     from airflow.models.taskinstance import TaskInstance
     from airflow.utils.session import create_session
 
     with create_session() as session:
-        return (
-            session.query(TaskInstance.state)
+        return bool(
+            session.query(TaskInstance)
             .filter_by(dag_id=ti.dag_id, task_id=ti.task_id, run_id=ti.run_id, map_index=ti.map_index)
-            .scalar()
+            .filter_by(state="deferred", trigger_id=trigger_id)
+            .count()
         )

@@ -102,8 +102,16 @@ class TonyOperator(ResumableJobMixin, BaseOperator):
             return self._submit_and_defer(context)
         return self.execute_resumable(context)
 
-    def execute_complete(self, context: Context, event: Mapping[str, Any]) -> Any:
-        """Called with the trigger's event: reports what became of the job."""
+    def execute_complete(self, context: Context, event: Mapping[str, Any], adopted: bool = False) -> Any:
+        """Called with the trigger's event: reports what became of the job.
+
+        ``adopted``: the job was an earlier attempt's. Airflow may start the next attempt of a cleared task before it
+        tells the earlier trigger, which then stops the job that this attempt has found. So a job that was adopted and
+        killed counts as one that was stopping: its end was waited for, and a fresh one follows.
+        """
+        if adopted and event.get("state") == "KILLED":
+            self.log.info("job %s was stopped for the earlier attempt, so another one is submitted", event["id"])
+            return self._submit_and_defer(context)
         self._resumed = True
         if event.get("error"):
             raise AirflowException(f"job {event['id']}: {event['error']}")
@@ -179,6 +187,7 @@ class TonyOperator(ResumableJobMixin, BaseOperator):
                 stop=self.on_kill_action == "stop",
             ),
             method_name="execute_complete",
+            kwargs={"adopted": bool(client.summary.get("adopted"))},
             timeout=self.execution_timeout,
         )
 

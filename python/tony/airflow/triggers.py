@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import signal
+import time
 from typing import Any, AsyncIterator, Mapping
 
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
 from tony.airflow._client import STOP_SECONDS
-from tony.airflow._compat import AirflowException, is_deferred
+from tony.airflow._compat import AirflowException, waits_for
 from tony.airflow.hooks import TonyHook
+
+# Airflow's database may be busy; one of SQLite lets nobody else in while somebody writes.
+_STATE_SECONDS, _STATE_PAUSE_SECONDS = 20.0, 0.5
 
 
 class TonyTrigger(BaseTrigger):
@@ -62,7 +67,9 @@ class TonyTrigger(BaseTrigger):
         return status
 
     async def _follow(self, hook: TonyHook) -> None:
-        command = hook.verb("attach", self.application_id, *(["--owner"] if self.owner else []))
+        # A triggerer that is killed takes its client along, so that the lease runs until another one follows the job.
+        words = ["--leave-with", str(os.getpid()), *(["--owner"] if self.owner else [])]
+        command = hook.verb("attach", self.application_id, *words)
         self._process = await asyncio.create_subprocess_exec(
             *command,
             env=hook.environment,
@@ -91,11 +98,15 @@ class TonyTrigger(BaseTrigger):
 
     async def _was_ended(self) -> bool:
         """Whether a user, or a time limit, has ended the task."""
-        try:
-            return self.task_instance is not None and not await is_deferred(self.task_instance)
-        except Exception as error:  # pylint: disable=broad-exception-caught  # of Airflow's database or its server
-            self.log.warning("the state of the task cannot be read, so job %s goes on: %s", self.application_id, error)
-            return False
+        deadline = time.monotonic() + _STATE_SECONDS
+        while True:
+            try:
+                return self.task_instance is not None and not await waits_for(self.task_instance, self.trigger_id)
+            except Exception as error:  # pylint: disable=broad-exception-caught  # of Airflow's database or its server
+                if time.monotonic() > deadline:
+                    self.log.warning("job %s goes on, as the state of the task cannot be read: %s", self.application_id, error)
+                    return False
+            await asyncio.sleep(_STATE_PAUSE_SECONDS)
 
     async def _end(self, number: int) -> None:
         """Sends the client a signal, and waits for its end for a short time."""

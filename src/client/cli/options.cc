@@ -273,17 +273,21 @@ absl::Status CheckNotForJava(const std::vector<std::string>& arguments) {
       "this is a command line of Java; leave out -cp and the class: ", ShellLine(words)));
 }
 
+absl::StatusOr<int> ReadParent(const CommandLine& line, const std::string& option) {
+  if (!line.Has(option)) return 0;
+  int parent = 0;
+  if (absl::SimpleAtoi(line.Value(option), &parent) && parent > 0) return parent;
+  return absl::InvalidArgumentError(
+      absl::StrCat("--", option, " '", line.Value(option),
+                   "' is no process id; write that of the process that starts this program, $$ in "
+                   "a shell"));
+}
+
 /// InvalidArgument – the value of --stop-with is no process, or is beside an option that it
 /// contradicts.
 absl::Status ReadStopWith(const CommandLine& line, SubmitOptions& options) {
-  if (!line.Has("stop-with")) return absl::OkStatus();
-  if (!absl::SimpleAtoi(line.Value("stop-with"), &options.stop_with) || options.stop_with <= 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--stop-with '", line.Value("stop-with"),
-                     "' is no process id; write that of the process that starts tony-submit, $$ "
-                     "in a shell"));
-  }
-  if (options.detach) {
+  TONY_ASSIGN_OR_RETURN(options.stop_with, ReadParent(line, "stop-with"));
+  if (options.detach && options.stop_with > 0) {
     return absl::InvalidArgumentError(
         "--stop-with has no effect with --detach, after which the job is nobody's; leave one of "
         "the two out");
@@ -345,12 +349,7 @@ absl::StatusOr<SubmitOptions> ParseSubmitOptions(const std::vector<std::string>&
   options.debug = line.Has("debug");
   TONY_ASSIGN_OR_RETURN(options.job_file, JobFile(line));
   TONY_RETURN_IF_ERROR(AddOverrides(line, options));
-  // The workflow may describe a step's job.
-  if (options.job_file.empty() && options.overrides.empty() && !options.step) {
-    return absl::InvalidArgumentError(
-        "there is no job: name a job file, or a command with --executes (--help lists all "
-        "options)");
-  }
+  options.names_job = !options.job_file.empty() || !options.overrides.empty();
   if (options.debug)
     options.overrides.push_back({"tony.application.log-level", "debug", "--debug"});
   return options;

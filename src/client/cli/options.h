@@ -29,6 +29,8 @@ struct SubmitOptions {
   /// Configuration keys and values in the order in which they apply: first every --conf, then the
   /// translations of the other options. Keys with several values are given once for each.
   std::vector<jobfile::Override> overrides;
+  /// The command line has a job file or keys of a job, of which --debug is none.
+  bool names_job = true;
   std::vector<std::string> warnings;  ///< sentences for the user that stop nothing
   bool detach = false;                ///< return the job's id and leave
   bool dry_run = false;               ///< show what would run
@@ -54,6 +56,10 @@ struct SubmitOptions {
 /// Reads the arguments (without the program's name). With --help or --version nothing else is
 /// checked. InvalidArgument – bad usage; the message is for the user and complete.
 absl::StatusOr<SubmitOptions> ParseSubmitOptions(const std::vector<std::string>& arguments);
+
+/// The parent process that `option` names ("stop-with"), 0 without that option. InvalidArgument –
+/// its value is no process id.
+absl::StatusOr<int> ReadParent(const CommandLine& line, const std::string& option);
 
 /// InvalidArgument – the output of the tasks is asked for, and another option rules it out.
 absl::Status CheckLogs(const SubmitOptions& options);

@@ -190,13 +190,13 @@ void Submission::OnSignal(int number) {
 void Submission::OnParentGone() {
   parent_.reset();
   if (over_ || verdict_) return;
-  const std::string gone = "the process that had submitted it has ended";
   if (!options_.step.stops_with_parent) {
-    printer_.Notice(absl::StrCat("leaving the job, because ", gone,
-                                 "; another attempt of the step can adopt the job, which ",
-                                 "otherwise ends after tony.client.lease"));
+    printer_.Notice(
+        "leaving the job, because the process that had started this one has ended; another "
+        "attempt of the step can adopt the job, which otherwise ends after tony.client.lease");
     return Leave();
   }
+  const std::string gone = "the process that had submitted it has ended";
   printer_.Notice(absl::StrCat("stopping the job, because ", gone));
   interrupts_ = std::max(interrupts_, 1);
   BeginStop(absl::StrCat("Stopped because ", gone));

@@ -177,13 +177,22 @@ int Submit(const SubmitOptions& given, const Environment& environment, Step* ste
   return RunLocalJob(options, environment, job, step);
 }
 
+/// A submission that is no step.
+int SubmitNamed(const SubmitOptions& options, const Environment& environment) {
+  if (options.names_job) return Submit(options, environment, nullptr);
+  return FailWith(absl::InvalidArgumentError(
+                      "there is no job: name a job file, or a command with --executes (--help "
+                      "lists all options)"),
+                  kBadUsage);
+}
+
 }  // namespace
 
 int RunSubmit(const SubmitOptions& options, const Environment& environment) {
-  if (options.dry_run) return Submit(options, environment, nullptr);
+  if (options.dry_run) return SubmitNamed(options, environment);
   const absl::StatusOr<std::unique_ptr<Step>> step = Step::Begin(options);
   if (!step.ok()) return FailWith(step.status(), kBadUsage);
-  if (*step == nullptr) return Submit(options, environment, nullptr);
+  if (*step == nullptr) return SubmitNamed(options, environment);
   Environment own = environment;
   own.hadoop_values.insert(own.hadoop_values.end(), (*step)->hadoop().begin(),
                            (*step)->hadoop().end());

@@ -3,12 +3,15 @@
 // The job stays another process's: neither Ctrl-C nor the end of this program ends it. With --owner
 // it becomes this one's, as a step's job whose client hands it over (docs/design/steps.md).
 #include <memory>
+#include <optional>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "client/cli/options.h"
 #include "client/cli/terminal.h"
 #include "client/follow/attached_source.h"
 #include "client/follow/follow_job.h"
+#include "client/follow/parent_watch.h"
 #include "client/show/job_table.h"
 #include "client/verbs/named_jobs.h"
 #include "client/verbs/verbs.h"
@@ -35,6 +38,8 @@ absl::StatusOr<int> RunAttach(const CommandLine& line, const VerbContext& contex
   TONY_ASSIGN_OR_RETURN(const jobfile::Configuration configuration, ConfigurationOf(line, context));
   const absl::StatusOr<NamedJobs> named = FindNamedJobs(line, context, wishes);
   if (!named.ok()) return AsBadUsage(named.status());
+  const absl::StatusOr<int> parent = ReadParent(line, "leave-with");
+  if (!parent.ok()) return AsBadUsage(parent.status());
   const StoredJob& job = named->jobs.front();
   if (!job.alive) return ShowEnd(job, line, context);
   SubmitOptions style;
@@ -44,9 +49,14 @@ absl::StatusOr<int> RunAttach(const CommandLine& line, const VerbContext& contex
   const auto make_source = [&](EventLoop& loop, const Clock&) {
     return std::make_unique<AttachedSource>(loop, *named->catalog, job);
   };
+  std::optional<ParentWatch> watch;
+  if (*parent > 0) watch.emplace(*parent);
   const absl::StatusOr<core::Verdict> verdict =
       FollowJob(style, context.environment, configuration,
-                {.id = job.id, .make_source = make_source, .owner = line.Has("owner")});
+                {.id = job.id,
+                 .make_source = make_source,
+                 .owner = line.Has("owner"),
+                 .step = {.parent_fd = watch ? watch->fd() : -1}});
   if (verdict.ok()) return core::ExitCode(*verdict);
   if (!absl::IsCancelled(verdict.status())) return verdict.status();
   const std::string id = SafeText(job.id);
@@ -69,6 +79,7 @@ Verb AttachVerb() {
       "--owner\nCtrl-C stops the job, and without this program the job ends, a step's after "
       "tony.client.lease.\n",
       {{"owner", "", false, "the job is this program's from now on, as that of tony-submit is"},
+       {"leave-with", "PID", false, "leave the job when the parent process PID has ended"},
        {"quiet", "", false, "print the verdict only"},
        {"all", "", false, "list each task in the table, also where many are alike"}},
       1,

@@ -42,7 +42,9 @@ absl::StatusOr<std::unique_ptr<Step>> Step::Begin(const SubmitOptions& options) 
   const std::string folder = std::filesystem::current_path(ignored).string();
   TONY_ASSIGN_OR_RETURN(Workflow workflow,
                         FindWorkflow(EnvironmentVariable, Describe(options), folder));
-  if (!options.step && workflow.system.empty()) return nullptr;
+  // Airflow tells a command nothing about its job, and Azkaban's properties are one.
+  const bool has_job = options.names_job || workflow.describes_job;
+  if (!options.step && (workflow.system.empty() || !has_job)) return nullptr;
   std::unique_ptr<Step> step(new Step(options, std::move(workflow)));
   TONY_RETURN_IF_ERROR(step->ReadOptions());
   return step;

@@ -27,7 +27,7 @@ absl::StatusOr<Workflow> FindAirflow(const EnvironmentLookup& variables,
 absl::StatusOr<Workflow> FindAzkaban(const EnvironmentLookup& variables,
                                      const std::string& working_folder) {
   TONY_ASSIGN_OR_RETURN(AzkabanStep step, ReadAzkabanStep(variables, working_folder));
-  Workflow workflow{.system = "azkaban", .stops_with_parent = true};
+  Workflow workflow{.system = "azkaban", .describes_job = true, .stops_with_parent = true};
   if (!step.key_parts.empty()) {
     step.key_parts.insert(step.key_parts.begin(), workflow.system);
     workflow.key = JoinStepKey(step.key_parts);

@@ -22,7 +22,8 @@ struct Workflow {
   std::string system;  ///< "azkaban", "airflow"; empty: none is recognized
   std::string key;     ///< of the step; empty: the system does not name it
   std::vector<WorkflowLink> links;
-  std::string job_file;                      ///< empty: none
+  bool describes_job = false;  ///< its properties may be all that there is about the job
+  std::string job_file;        ///< empty: none
   std::vector<jobfile::Override> overrides;  ///< weaker than those of the command line
   std::vector<hadoop::GivenValue> hadoop;    ///< of the client's Hadoop configuration
   std::vector<std::string> notes;            ///< sentences for the user

@@ -69,6 +69,7 @@ void LogPump::Watch() {
 // A pause is taken only with a large pipe, and only if little was read: a small pipe would fill
 // meanwhile and make the program wait.
 void LogPump::OnReadable() {
+  if (callbacks_.before_read) callbacks_.before_read();
   size_t size = 0;
   int reads = 0;
   for (; reads < kReadsInARow; ++reads) {
@@ -86,8 +87,8 @@ void LogPump::OnReadable() {
 }
 
 // The number of bytes is read once, before the loop: a process that keeps writing must not keep
-// Drain() from returning.
-void LogPump::Drain() {
+// this from returning.
+void LogPump::ReadWaiting() {
   int waiting = 0;
   if (ioctl(read_end_.get(), FIONREAD, &waiting) != 0) waiting = 0;
   for (ssize_t left = waiting; left > 0;) {
@@ -95,6 +96,10 @@ void LogPump::Drain() {
     if (count <= 0) break;
     left -= count;
   }
+}
+
+void LogPump::Drain() {
+  ReadWaiting();
   PassOnHeld();
 }
 

@@ -37,6 +37,9 @@ class LogPump {
     OutputSink observer;
     /// Receives a sentence for people: output was lost or dropped. At most a few for each log.
     logs::SegmentedLog::OnLoss on_loss;
+    /// Called before the loop reads this stream, so that another one can be read first. May be
+    /// empty.
+    std::function<void()> before_read = {};
   };
 
   /// Makes the pipe and opens the log `path` ("….log"). `clock` must outlive this. InvalidArgument
@@ -50,7 +53,9 @@ class LogPump {
   int write_end() const { return write_end_.get(); }
   void CloseWriteEnd() { write_end_.Reset(); }
   /// Takes over what is in the pipe now, without waiting for more and without following a process
-  /// that goes on writing. Nothing is held back.
+  /// that goes on writing.
+  void ReadWaiting();
+  /// ReadWaiting(), and nothing is held back: the possible begin of a secret is no longer one.
   void Drain();
   /// Drain(), then completes the log: what remains to be said about it is said.
   void Finish();

@@ -95,6 +95,10 @@ void TaskProcess::Run(const Command& command) {
 
 // The pipes are opened before the spawn, and this process closes its write ends directly
 // afterwards: only then does the end of the last writer end the stream.
+//
+// Standard output is read before each read of standard error. Its pump may be pausing in the middle
+// of a line, as Python writes one in pieces when it does not buffer; the error that the program
+// printed after that line would otherwise stand before it.
 absl::Status TaskProcess::Spawn(const Command& command) {
   const std::string& prefix = command.log_prefix;
   TONY_RETURN_IF_ERROR(os::MakeFolders(prefix.substr(0, prefix.rfind('/'))));
@@ -109,7 +113,10 @@ absl::Status TaskProcess::Spawn(const Command& command) {
                          if (stream == 0 && parameters_) parameters_->Add(data, size);
                          last_output_ = clock_.Now();
                        },
-                       [this](const std::string& sentence) { OnLogLoss(sentence); }}));
+                       [this](const std::string& sentence) { OnLogLoss(sentence); },
+                       [this, stream] {
+                         if (stream == 1) pumps_[0]->ReadWaiting();
+                       }}));
     pumps_.push_back(std::move(pump));
   }
   report_.reset();

@@ -47,7 +47,7 @@ class CallWatch : public experimental::ServerInterceptorFactoryInterface {
 
 absl::StatusOr<std::unique_ptr<MasterServer>> MasterServer::Start(
     const std::string& host, Peers peers, const Credentials& credentials, JobService& job_service,
-    ExecutorService& executor_service) {
+    ExecutorService& executor_service, std::optional<Duration> silence_limit) {
   auto server = std::unique_ptr<MasterServer>(new MasterServer());
   ConnectionAcceptor::Limits limits;
   limits.handshakes = std::clamp<size_t>(OpenFilesLimit() / kHandshakeShare, 1, limits.handshakes);
@@ -65,6 +65,11 @@ absl::StatusOr<std::unique_ptr<MasterServer>> MasterServer::Start(
   // Pings come only from peers of the job, and some ping every few minutes. By default gRPC breaks
   // such connections.
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PING_STRIKES, 0);
+  if (silence_limit) {
+    const int limit_ms = static_cast<int>(*silence_limit / std::chrono::milliseconds(1));
+    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, limit_ms);
+    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, limit_ms);
+  }
   builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
   builder.RegisterService(&job_service);
   builder.RegisterService(&executor_service);

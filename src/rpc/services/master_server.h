@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -18,12 +19,13 @@ namespace tony::rpc {
 class MasterServer {
  public:
   /// Listens on a free port of `host`, with mutual TLS only. A peer has ten seconds to show its
-  /// certificate. Both services must outlive the server. Unavailable – the socket cannot be opened.
-  /// ResourceExhausted – no thread can be started.
-  static absl::StatusOr<std::unique_ptr<MasterServer>> Start(const std::string& host, Peers peers,
-                                                             const Credentials& credentials,
-                                                             JobService& job_service,
-                                                             ExecutorService& executor_service);
+  /// certificate. Both services must outlive the server. `silence_limit`: interval of pings to a
+  /// peer that sends nothing, and the time after which an unanswered ping breaks its streams;
+  /// nothing: no pings. Unavailable – the socket cannot be opened. ResourceExhausted – no thread
+  /// can be started.
+  static absl::StatusOr<std::unique_ptr<MasterServer>> Start(
+      const std::string& host, Peers peers, const Credentials& credentials, JobService& job_service,
+      ExecutorService& executor_service, std::optional<Duration> silence_limit = std::nullopt);
   ~MasterServer();
 
   /// "host:port"

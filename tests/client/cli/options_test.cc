@@ -158,7 +158,8 @@ TEST(SubmitOptions, ReadsTheProcessThatTheJobEndsWith) {
 TEST(SubmitOptions, DebugIsTheLevelOfTheLogsAndNoJobByItself) {
   EXPECT_THAT(Pairs(Parse({"job.xml", "--debug", "--conf=tony.application.log-level=error"})),
               ElementsAre("tony.application.log-level=error", "tony.application.log-level=debug"));
-  EXPECT_THAT(ErrorOf({"--debug"}), HasSubstr("there is no job"));
+  EXPECT_TRUE(Parse({"job.xml", "--debug"}).names_job);
+  EXPECT_FALSE(Parse({"--debug"}).names_job);
 }
 
 TEST(SubmitOptions, NamesTheNearestOption) {
@@ -214,7 +215,13 @@ TEST(SubmitOptions, RefusesBadUsage) {
             "  tony run -np 2 python3 train.py 5\n"
             "  tony-submit --executes 'python3 train.py 5' --src_dir . --conf "
             "tony.worker.instances=2 --conf tony.application.framework=pytorch");
-  EXPECT_THAT(ErrorOf({}), HasSubstr("there is no job"));
+}
+
+TEST(SubmitOptions, AWorkflowMayDescribeTheJobInsteadOfTheCommandLine) {
+  EXPECT_FALSE(Parse({}).names_job);
+  EXPECT_FALSE(Parse({"--summary=s.json", "--debug"}).names_job);
+  EXPECT_TRUE(Parse({"--executes=x"}).names_job);
+  EXPECT_TRUE(Parse({"--conf", "tony.application.name=x"}).names_job);
 }
 
 TEST(SubmitOptions, LogsTakesATaskOnlyWithAnEqualsSign) {

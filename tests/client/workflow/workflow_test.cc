@@ -28,6 +28,8 @@ TEST(Workflow, WithoutASystemThereIsNoKey) {
   EXPECT_EQ(none.system, "");
   EXPECT_EQ(none.key, "");
   EXPECT_FALSE(none.stops_with_parent);
+  EXPECT_FALSE(none.describes_job);
+  EXPECT_FALSE(Found({{"AIRFLOW_CTX_DAG_ID", "dag"}}).describes_job);
 }
 
 TEST(Workflow, AzkabansPropertiesNameTheStepWithoutTheAttempt) {
@@ -43,6 +45,7 @@ TEST(Workflow, AzkabansPropertiesNameTheStepWithoutTheAttempt) {
   EXPECT_EQ(azkaban.outputs, "/outputs");
   EXPECT_EQ(azkaban.output_prefix, "train.");
   EXPECT_TRUE(azkaban.stops_with_parent);
+  EXPECT_TRUE(azkaban.describes_job);
   ASSERT_EQ(azkaban.links.size(), 1u);
   EXPECT_EQ(azkaban.links[0].name, "Azkaban's attempt");
   EXPECT_EQ(azkaban.hadoop.size(), 1u);

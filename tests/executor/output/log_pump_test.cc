@@ -109,6 +109,26 @@ TEST_F(LogPumpTest, DrainsWhatIsThereWithoutTheLoop) {
   EXPECT_EQ(os::Contents(path_), "one\ntwo\n");
 }
 
+// A pump that has read the first piece of a line pauses, and the other stream is readable at once.
+TEST_F(LogPumpTest, AnotherStreamCanBeReadFirst) {
+  Open(path_);
+  bool error_read = false;
+  const auto errors = LogPump::Open(driver_.loop(), clock_, folder_ / "stderr.log", {},
+                                    {[&](const char* data, size_t size) {
+                                       tail_.Add(1, data, size);
+                                       error_read = true;
+                                       driver_.Changed();
+                                     },
+                                     [](const std::string&) {}, [this] { pump_->ReadWaiting(); }});
+  ASSERT_TRUE(errors.ok()) << errors.status();
+  Write("training");
+  ASSERT_TRUE(driver_.Await([&] { return observed_ > 0; }));
+  Write(" 1 of 2\n");
+  ASSERT_TRUE(WriteAll((*errors)->write_end(), "no such dataset\n"));
+  ASSERT_TRUE(driver_.Await([&] { return error_read; }));
+  EXPECT_EQ(tail_.Lines(), (std::vector<std::string>{"training 1 of 2", "no such dataset"}));
+}
+
 TEST_F(LogPumpTest, DoesNotKeepUpWithAProcessThatWritesForEver) {
   Open(path_);
   std::atomic<bool> flooding = false;

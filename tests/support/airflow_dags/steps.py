@@ -42,6 +42,15 @@ with dag("kept"):
 with dag("deferred"):
     train(deferrable=True)
 
+with dag("timed"):
+    train(retries=0, execution_timeout=timedelta(seconds=20))
+
+with dag("deferred-timed"):
+    train(retries=0, deferrable=True, execution_timeout=timedelta(seconds=20))
+
+with dag("watched"):
+    TonySensor(task_id="train", application_id=COMMAND, deferrable=True)
+
 with dag("mapped"):
     TonyOperator.partial(task_id="train", conf=ONE_WORKER).expand(
         command=["echo 'first|part'", "echo second"]

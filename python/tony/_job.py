@@ -252,6 +252,12 @@ class Job:
         for line in _lines(self._where.verb("events", self._id, *(["--follow"] if follow else []))):
             yield event_from(line)
 
+    def ask_to_stop(self) -> None:
+        """Asks an owned job to stop, without waiting. Unlike the other methods, also while another thread waits."""
+        if self._client is not None and not self._stopped:
+            self._client.stop()
+            self._stopped = True
+
     def stop(self, timeout: float = 60) -> Verdict:
         """Stops the job, and waits for its end; returns its verdict, which is the old one for a job that has ended.
 
@@ -260,9 +266,7 @@ class Job:
         if self._verdict is not None:
             return self._verdict
         if self._client is not None:
-            if not self._stopped:
-                self._client.stop()
-                self._stopped = True
+            self.ask_to_stop()
             return self.wait(timeout)
         answer = _run(self._where.verb("kill", *_wire.kill_arguments(self._id, timeout)))
         if answer.exit_code != 0 and _wire.is_alive(self.status()):

@@ -26,6 +26,7 @@ class Partition:
         self.number = int(told.get("partition", 0))
         self.wants_results = bool(told.get("results"))
         self.closed = False  # all its batches have been announced
+        self.broken = False  # its producer broke off: another attempt sends all of it again
         self.unanswered = 0  # rows that the program has taken without giving their results
         self.waiting = 0  # announced batches that the program has not taken in full
 
@@ -151,7 +152,8 @@ class Reader:
                     "next_batch(); each row has one result")
             partition = self._answers[0]
             chosen = list(results[start:start + partition.unanswered])
-            self._send_results(partition, chosen)
+            if not partition.broken:
+                self._send_results(partition, chosen)
             start += len(chosen)
             partition.unanswered -= len(chosen)
             if partition.unanswered == 0:
@@ -189,10 +191,27 @@ class Reader:
             return
         partition = self._answers[0]
         done = partition is not now if now is not None else partition.closed and not partition.waiting
-        if done:
+        if done and partition.broken:
+            self._answers.popleft()
+        elif done:
+            # The endpoint tells the producer, whichever of the two notices first.
+            self._connection.send(_frames.NEXT, partition.connection)
             raise _frames.FeedError(
                 f"batch_results() was given {partition.unanswered} results too few for partition {partition.number}: "
                 "each row of next_batch() has one result, before the next partition's rows are taken")
+
+    def _close_partition(self, connection: int, broken: bool) -> None:
+        partition = self._partitions.pop(connection, None)
+        if partition is None:
+            return
+        partition.closed, partition.broken = True, broken
+        if not broken:
+            return
+        for batch in [batch for batch in self._batches if batch.partition is partition]:
+            self._batches.remove(batch)
+            if batch.decoded is None:
+                self.release(batch)
+        partition.waiting = 0
 
     def _take(self, frame: _frames.Frame) -> None:
         if frame.type == _frames.SLOT:
@@ -201,9 +220,7 @@ class Reader:
             told = json.loads(frame.payload)
             self._partitions[frame.argument] = Partition(frame.argument, told)
         elif frame.type == _frames.CLOSED:
-            partition = self._partitions.pop(frame.argument, None)
-            if partition is not None:
-                partition.closed = True
+            self._close_partition(frame.argument, broken=frame.encoding == 1)
         elif frame.type == _frames.ENDED:
             self.ended = True
         elif frame.type == _frames.FAILED:

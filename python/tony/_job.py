@@ -273,6 +273,17 @@ class Job:
             raise TimeoutError(answer.errors.strip())
         return self.wait(timeout)
 
+    def feeds(self) -> Dict[str, Any]:
+        """Where and how the job's tasks can be fed (docs/design/feed.md), as `tony feed --json` says it.
+
+        It has a token that lets its owner feed the tasks: a secret. Raises TonyError for a job that has ended.
+        """
+        return _wire.object_from(_ask(self._where.verb("feed", self._id)), "tony feed")
+
+    def end_feed(self, feed: str) -> None:
+        """Ends the feed of this name: when what is under way has been consumed, the tasks' programs see its end."""
+        _ask(self._where.verb("feed", self._id, "--end", feed))
+
     def page_url(self) -> str:
         """The address of the job's page: good for one visit within two minutes, by this user's browser."""
         url: str = _wire.object_from(_ask(self._where.verb("open", self._id)), "tony open")["url"]

@@ -90,16 +90,44 @@ static PyObject* Convert(PyObject* self, PyObject* arguments) {
   Py_RETURN_NONE;
 }
 
-static PyMethodDef methods[] = {{"convert", Convert, METH_VARARGS,
-                                 "convert(rows, field, type, width, tuples) -> bytes or None\n\n"
-                                 "The values of field `field` of each row of the list `rows` (-1: "
-                                 "the row itself) as an array: float64 (type \"f\"),\n"
-                                 "int64 (\"i\") or bool (\"b\"). width: -1 for numbers, else the "
-                                 "length of the flat list (tuples: tuple) in each\n"
-                                 "row. None: a value is of another type or length."},
-                                {NULL, NULL, 0, NULL}};
+/* The table of CRC-32C (Castagnoli, reflected polynomial 0x82F63B78), one byte at a time. */
+static uint32_t crc_table[256];
+
+static void FillCrcTable(void) {
+  for (uint32_t byte = 0; byte < 256; ++byte) {
+    uint32_t crc = byte;
+    for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ ((crc & 1) ? 0x82F63B78u : 0);
+    crc_table[byte] = crc;
+  }
+}
+
+static PyObject* Crc32c(PyObject* self, PyObject* arguments) {
+  (void)self;
+  const char* data = NULL;
+  Py_ssize_t size = 0;
+  if (!PyArg_ParseTuple(arguments, "y#", &data, &size)) return NULL;
+  uint32_t crc = 0xFFFFFFFFu;
+  for (Py_ssize_t index = 0; index < size; ++index) {
+    crc = crc_table[(crc ^ (unsigned char)data[index]) & 0xFF] ^ (crc >> 8);
+  }
+  return PyLong_FromUnsignedLong(crc ^ 0xFFFFFFFFu);
+}
+
+static PyMethodDef methods[] = {
+    {"crc32c", Crc32c, METH_VARARGS, "crc32c(data) -> the CRC-32C of bytes"},
+    {"convert", Convert, METH_VARARGS,
+     "convert(rows, field, type, width, tuples) -> bytes or None\n\n"
+     "The values of field `field` of each row of the list `rows` (-1: "
+     "the row itself) as an array: float64 (type \"f\"),\n"
+     "int64 (\"i\") or bool (\"b\"). width: -1 for numbers, else the "
+     "length of the flat list (tuples: tuple) in each\n"
+     "row. None: a value is of another type or length."},
+    {NULL, NULL, 0, NULL}};
 
 static struct PyModuleDef module = {
     PyModuleDef_HEAD_INIT, "_columns", NULL, -1, methods, NULL, NULL, NULL, NULL};
 
-PyMODINIT_FUNC PyInit__columns(void) { return PyModule_Create(&module); }
+PyMODINIT_FUNC PyInit__columns(void) {
+  FillCrcTable();
+  return PyModule_Create(&module);
+}

@@ -15,13 +15,15 @@ from __future__ import annotations
 from importlib import import_module
 from types import ModuleType
 
-_MODULES = ("TFCluster", "TFManager", "TFNode", "TFParallel", "TFSparkNode", "compat", "util")
+_MODULES = ("TFCluster", "TFManager", "TFNode", "TFParallel", "TFSparkNode", "compat", "dfutil",
+            "reservation", "util")
 
 TYPE_CHECKING = False  # type checkers take it for true
 
 if TYPE_CHECKING:
     from . import (TFCluster as TFCluster, TFManager as TFManager, TFNode as TFNode, TFParallel as TFParallel,
-                   TFSparkNode as TFSparkNode, compat as compat, util as util)
+                   TFSparkNode as TFSparkNode, compat as compat, dfutil as dfutil,
+                   reservation as reservation, util as util)
 
 __all__ = list(_MODULES)  # pylint: disable=invalid-all-format
 

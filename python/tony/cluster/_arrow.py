@@ -1,6 +1,6 @@
 """Arrow's record batches and the feed's encodings. Only this module imports pyarrow."""
 
-from typing import Any, List, Optional, Sequence, Tuple
+from typing import Any, Iterator, List, Optional, Sequence, Tuple
 
 import pyarrow as pa  # type: ignore[import-not-found, import-untyped, unused-ignore]  # pylint: disable=import-error
 
@@ -118,3 +118,19 @@ def _array(column: _rows.Column, view: memoryview, rows: int) -> Any:
     else:
         flat = pa.Array.from_buffers(_TYPES[column.type], rows * column.width, [None, buffer])
     return pa.FixedSizeListArray.from_arrays(flat, column.width) if column.shape else flat
+
+
+def batches(batch: Any, slot_bytes: int) -> Iterator[_rows.Encoded]:
+    """A RecordBatch as batches that fit into slots of this size. Raises FeedError for a row that does not."""
+    if batch.num_rows == 0:
+        return
+    encoded = encode(batch)
+    if encoded.size <= slot_bytes:
+        yield encoded
+        return
+    if batch.num_rows == 1:
+        raise _frames.FeedError(f"a row of {encoded.size} bytes does not fit into a slot of {slot_bytes}; set "
+                                "tony.feed.buffer, which is divided into 16 slots, to a larger size (job={…})")
+    step = max(1, min(batch.num_rows // 2, int(0.9 * slot_bytes * batch.num_rows / encoded.size)))
+    for start in range(0, batch.num_rows, step):
+        yield from batches(batch.slice(start, step), slot_bytes)

@@ -13,19 +13,22 @@ A COLUMNS payload: u32, the length of the description; the description, JSON; ea
 KIND: "py" a Python number; "list", "tuple" of Python numbers; "np" a numpy scalar; "nd" a numpy array; "bytes".
 """
 
+import itertools
 import json
 import pickle
 import struct
 import sys
 from array import array
-from typing import Any, Callable, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Callable, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 from . import _frames
 
+# The compiled module; None where it is not built for this machine: the same in Python, at five times the cost.
+_native: Any = None
 try:
-    from . import _columns as _native  # type: ignore[attr-defined, unused-ignore]
-except ImportError:  # not built for this machine: the same in Python, at ten times the cost
-    _native = None  # pylint: disable=invalid-name
+    from . import _columns as _native  # type: ignore[attr-defined, no-redef, unused-ignore]
+except ImportError:
+    pass
 
 PROTOCOL = 5 if sys.version_info >= (3, 8) else 4
 _ALIGN = 64
@@ -37,6 +40,8 @@ _CODES = {"<f8": "d", "<i8": "q", "|b1": "b"}
 _FORMATS = {"<f8": "d", "<f4": "f", "<i8": "q", "<u8": "Q", "<i4": "i", "<u4": "I", "<i2": "h", "<u2": "H", "|i1": "b",
             "|u1": "B", "|b1": "?"}
 _NUMBERS = "biuf"
+# Rows of a batch: of the first one, whose size is not known yet, and at most.
+_FIRST_ROWS, _MOST_ROWS = 64, 8192
 
 
 class Column(NamedTuple):
@@ -234,6 +239,58 @@ def from_columns(layout: Layout, rows: int, columns: Sequence[_frames.Bytes]) ->
         if padding:
             parts.append(b"\0" * padding)
     return Encoded(_frames.COLUMNS, rows, parts)
+
+
+def batches(rows: Iterable[Any], slot_bytes: int) -> Iterator[Encoded]:
+    """Rows as batches that fill slots of this size. Raises FeedError for a row that does not fit into one."""
+    source = iter(rows)
+    count = _FIRST_ROWS
+    while True:
+        taken = list(itertools.islice(source, count))
+        if not taken:
+            return
+        size = 0
+        for encoded in _fitting(taken, slot_bytes):
+            size += encoded.size
+            yield encoded
+        count = max(1, min(_MOST_ROWS, int(0.95 * slot_bytes * len(taken) / size)))
+
+
+def _fitting(rows: List[Any], slot_bytes: int) -> Iterator[Encoded]:
+    encoded = encode(rows)
+    if encoded.size <= slot_bytes:
+        yield encoded
+    elif len(rows) == 1:
+        raise _frames.FeedError(f"a row of {encoded.size} bytes does not fit into a slot of {slot_bytes}; set "
+                                "tony.feed.buffer, which is divided into 16 slots, to a larger size (job={…})")
+    else:
+        yield from _fitting(rows[:len(rows) // 2], slot_bytes)
+        yield from _fitting(rows[len(rows) // 2:], slot_bytes)
+
+
+def array_batches(layout: Layout, arrays: Sequence[Any], slot_bytes: int) -> Iterator[Encoded]:
+    """Columns that are numpy arrays of equal length, as batches that fill slots of this size."""
+    width = sum(column.row_bytes for column in layout.columns)
+    room = slot_bytes - len(layout.encode()) - _ALIGN * len(layout.columns)
+    step = min(room // max(1, width), (1 << 32) - 1)
+    if step < 1:
+        raise _frames.FeedError(f"a row of {width} bytes does not fit into a slot of {slot_bytes}; set "
+                                "tony.feed.buffer, which is divided into 16 slots, to a larger size (job={…})")
+    for start in range(0, len(arrays[0]), step):
+        pieces = [piece[start:start + step] for piece in arrays]
+        yield from_columns(layout, len(pieces[0]), [bytes_of(piece) for piece in pieces])
+
+
+def array_column(values: Any, python: bool = False) -> Optional[Column]:
+    """The column of a numpy array whose first dimension are the rows; None for one that has no fixed width.
+
+    python: one-dimensional ones come out as Python's numbers.
+    """
+    if values.dtype.kind not in _NUMBERS or not values.dtype.isnative:
+        return None
+    if values.ndim > 1:
+        return Column("nd", values.dtype.str, tuple(values.shape[1:]))
+    return Column("py" if python and values.dtype.str in _FORMATS else "np", values.dtype.str, ())
 
 
 def split_columns(payload: memoryview, rows: int) -> Tuple[Layout, List[memoryview]]:

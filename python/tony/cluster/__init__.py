@@ -15,14 +15,14 @@ from __future__ import annotations
 from importlib import import_module
 from types import ModuleType
 
-_MODULES = ("TFCluster", "TFManager", "TFNode", "TFParallel", "TFSparkNode", "compat", "dfutil",
+_MODULES = ("TFCluster", "TFManager", "TFNode", "TFParallel", "TFSparkNode", "compat", "dfutil", "pipeline",
             "reservation", "util")
 
 TYPE_CHECKING = False  # type checkers take it for true
 
 if TYPE_CHECKING:
     from . import (TFCluster as TFCluster, TFManager as TFManager, TFNode as TFNode, TFParallel as TFParallel,
-                   TFSparkNode as TFSparkNode, compat as compat, dfutil as dfutil,
+                   TFSparkNode as TFSparkNode, compat as compat, dfutil as dfutil, pipeline as pipeline,
                    reservation as reservation, util as util)
 
 __all__ = list(_MODULES)  # pylint: disable=invalid-all-format

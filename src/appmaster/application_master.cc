@@ -151,6 +151,7 @@ absl::Status ApplicationMaster::Open() {
     executor_arguments.push_back(absl::StrCat("--log-level=", LogLevelName(level)));
   }
   TONY_RETURN_IF_ERROR(OpenServer(authority, std::move(executor_arguments)));
+  TONY_RETURN_IF_ERROR(OpenFeeds(loaded.configuration, authority));
   return OpenBackend(built);
 }
 
@@ -251,43 +252,6 @@ absl::Status ApplicationMaster::ReadPast() {
   return absl::OkStatus();
 }
 
-void ApplicationMaster::MakeServices() {
-  // gRPC's threads call the callbacks of the relay and of both services. Each one only posts to the
-  // event loop, so that the state machine and everything around it needs no lock.
-  relay_ = std::make_unique<rpc::TunnelRelay>([this](const rpc::TunnelRelay::Wish& wish) {
-    loop_.Post([this, wish] { tunnels_->Take(wish); });
-  });
-  executor_service_ = std::make_unique<rpc::ExecutorService>(
-      platform_->job_id(), *relay_, [this](core::JobInput input) {
-        loop_.Post([this, input = std::move(input)] { runner_->Take(input); });
-      });
-  tunnels_ = std::make_unique<Tunnels>(
-      loop_, *machine_, *executor_service_, *relay_,
-      [this](const auto& wish) { return SendOwnLogs(wish); },
-      [this](const std::string& note) { RecordExec(note); });
-  own_logs_ = std::make_unique<rpc::LogSenders>(loop_, platform_->own_log_folder());
-  rpc::JobService::Callbacks callbacks;
-  callbacks.on_stop = [this](const std::string& reason) {
-    loop_.Post([this, reason] { Stop(core::Reason::kKilledByUser, reason); });
-  };
-  callbacks.on_note = [this](const std::string& sentence) {
-    loop_.Post([this, sentence] { RecordClientsNote(sentence); });
-  };
-  callbacks.on_owner_attached = [this] { loop_.Post([this] { OnOwnerAttached(); }); };
-  callbacks.on_owner_gone = [this] {
-    LogInfo("the stream of the client that owns the job broke", {{"job", platform_->job_id()}});
-    // The next attempt of a step may follow the job already.
-    loop_.Post([this] {
-      if (--owners_ == 0) AwaitOwner();
-    });
-  };
-  callbacks.on_page = [this](rpc::JobService::AnswerPage answer) {
-    loop_.Post([this, answer = std::move(answer)] { answer(page_entry_->Invite()); });
-  };
-  job_service_ =
-      std::make_unique<rpc::JobService>(platform_->job_id(), event_log_, *relay_, callbacks);
-}
-
 absl::Status ApplicationMaster::OpenServer(const std::string& authority_pem,
                                            std::vector<std::string> executor_arguments) {
   // gRPC never reports a thread that it could not start, so its threads are started and checked
@@ -300,10 +264,13 @@ absl::Status ApplicationMaster::OpenServer(const std::string& authority_pem,
                         authority_->Issue(rpc::ApplicationMasterRole(platform_->job_id())));
   MakeServices();
   runner_ = std::make_unique<JobRunner>(
-      *machine_, JobRunner::Parts{loop_, clock_, *journal_, *history_, *measurements_,
-                                  *executor_service_, *authority_, *assignments_,
-                                  std::move(executor_arguments), [this] { OnFinished(); },
-                                  [this](const std::string& why) { OnDeposed(why); }});
+      *machine_,
+      JobRunner::Parts{loop_, clock_, *journal_, *history_, *measurements_, *executor_service_,
+                       *authority_, *assignments_, std::move(executor_arguments),
+                       [this] { OnFinished(); }, [this](const std::string& why) { OnDeposed(why); },
+                       [this](const std::string& container) {
+                         if (feeds_ != nullptr) feeds_->OnContainerEnded(container);
+                       }});
   TONY_ASSIGN_OR_RETURN(server_,
                         rpc::MasterServer::Start(platform_->host(), platform_->peers(), credentials,
                                                  *job_service_, *executor_service_));

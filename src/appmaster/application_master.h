@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "appmaster/assignments.h"
+#include "appmaster/feeds.h"
 #include "appmaster/job_runner.h"
 #include "appmaster/listener_check.h"
 #include "appmaster/options.h"
@@ -71,6 +72,10 @@ class ApplicationMaster {
   absl::Status ReadPast();
   absl::Status OpenServer(const std::string& authority_pem,
                           std::vector<std::string> executor_arguments);
+  /// Prepares the feeds of the job's tasks, if the job wants any.
+  absl::Status OpenFeeds(const jobfile::Configuration& configuration,
+                         const std::string& authority_pem);
+  void AnswerFeedCalls(rpc::JobService::Callbacks& callbacks);
   /// Makes the services that clients and executors call.
   void MakeServices();
   absl::Status OpenBackend(const jobfile::BuildResult& built);
@@ -114,6 +119,7 @@ class ApplicationMaster {
   std::unique_ptr<rpc::ExecutorService> executor_service_;
   std::unique_ptr<Tunnels> tunnels_;
   std::unique_ptr<PageEntry> page_entry_;
+  std::unique_ptr<Feeds> feeds_;  ///< null: the job is not fed
   std::unique_ptr<JobRunner> runner_;
   std::unique_ptr<core::ClusterBackend> backend_;
   std::unique_ptr<rpc::MasterServer> server_;

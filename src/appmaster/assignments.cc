@@ -47,6 +47,11 @@ void SetDurations(const core::JobDescription& job, v1::Assignment& assignment) {
 
 }  // namespace
 
+bool IsFed(const core::Task& task) {
+  return task.type->tracking == core::Tracking::kTracked &&
+         task.type->name != core::kDriverType && task.type->name != core::kMasterTaskType;
+}
+
 Assignments::Assignments(std::string job_id, int incarnation, const core::JobDescription& job,
                          const jobfile::LocalSettings& local, TaskFolders folders,
                          v1::StagedFiles staged, std::string collective_key)
@@ -113,6 +118,10 @@ v1::Assignment Assignments::For(const core::Task& task, const std::string& model
   for (int gpu : task.container->gpus) assignment.add_gpus(hides_other_gpus_ ? seen++ : gpu);
   assignment.set_gpu_tool(gpu_tool_);
   assignment.set_gpu_tool_timeout_ms(gpu_timeout_.count());
+  if (!feed_token_.empty() && IsFed(task)) {
+    assignment.mutable_feed()->set_buffer_bytes(feed_buffer_);
+    assignment.mutable_feed()->set_token(feed_token_);
+  }
   return assignment;
 }
 

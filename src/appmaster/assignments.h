@@ -27,6 +27,13 @@ class Assignments {
               const jobfile::LocalSettings& local, TaskFolders folders, v1::StagedFiles staged,
               std::string collective_key);
 
+  /// From now on tasks of tracked types are told to open an endpoint for data. `buffer_bytes`: of
+  /// each feed. `token`: a secret, for producers.
+  void set_feed(int64_t buffer_bytes, std::string token) {
+    feed_buffer_ = buffer_bytes;
+    feed_token_ = std::move(token);
+  }
+
   /// `model_parameters`: what the job's preprocessing program printed for the tasks; empty:
   /// nothing.
   v1::Assignment For(const core::Task& task, const std::string& model_parameters = "") const;
@@ -42,6 +49,12 @@ class Assignments {
   const v1::StagedFiles staged_;
   const std::string collective_key_;
   const int tracked_tasks_;
+  int64_t feed_buffer_ = 0;
+  std::string feed_token_;  ///< empty: tasks are not fed
 };
+
+/// Whether this task of a job that is fed has an endpoint for data: it is of a tracked type, and the
+/// user's own.
+bool IsFed(const core::Task& task);
 
 }  // namespace tony::appmaster

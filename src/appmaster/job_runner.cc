@@ -91,6 +91,7 @@ void JobRunner::OnAllocationRefused(bool never_fits, const std::string& sentence
 }
 
 void JobRunner::OnContainerEnded(const std::string& container_id, const core::ContainerEnd& end) {
+  parts_.on_container_ended(container_id);
   Apply(core::input::ContainerEnded{container_id, end});
 }
 

@@ -39,6 +39,9 @@ class JobRunner : public core::ClusterBackend::Listener {
     /// Another ApplicationMaster has taken over. The runner does nothing more, and this process
     /// must not touch the job even when it exits.
     std::function<void(const std::string& why)> on_deposed;
+    /// No process of the container is left, or it was given up.
+    std::function<void(const std::string& container_id)> on_container_ended =
+        [](const std::string&) {};
   };
 
   JobRunner(core::JobMachine& machine, Parts parts);

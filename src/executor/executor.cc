@@ -118,6 +118,8 @@ void Executor::Start(const rpc::Credentials& credentials) {
                              [this] { return tunnels_->DialerTo(connection_->address()); },
                              [this] { return lease_.expired(); },
                              [this](const std::string& why) { EndHung(why); }});
+  feed_ = std::make_unique<TaskFeed>(
+      loop_, credentials, [this](v1::ExecutorMessage message) { Send(std::move(message)); });
   connection_ = std::make_unique<MasterConnection>(
       loop_,
       MasterConnection::Options{options_.master_address, credentials, NextMaster(options_, loop_)},
@@ -191,6 +193,8 @@ void Executor::OnMessage(const v1::MasterMessage& message) {
       return OnOpenTunnel(message.open_tunnel());
     case v1::MasterMessage::kMembers:
       return horovod_->TakeMembers(message.members());
+    case v1::MasterMessage::kFeed:
+      return feed_->OnOrder(message.feed());
     case v1::MasterMessage::BODY_NOT_SET:
       LogWarning("a message of an unknown kind was left out");
   }
@@ -216,6 +220,7 @@ void Executor::OnReattached(const v1::Reattached& reattached) {
   LogInfo(absl::StrCat("attached again, to ApplicationMaster ", reattached.incarnation()),
           {{"epoch", identity_.epoch}, {"peer", connection_->address()}});
   horovod_->OnReattached();
+  feed_->OnAttached();
   if (!stall_.empty()) Send(StallMessage(run_, stall_));
   if (const auto& silence = silence_.silence(); silence) {
     Send(SilentMessage(run_, silence->millis, silence->cpu_share));
@@ -246,7 +251,9 @@ void Executor::OnAssignment(const v1::Assignment& assignment) {
                 .gpu_tool = assignment.gpu_tool(),
                 .gpu_tool_timeout = milliseconds(assignment.gpu_tool_timeout_ms())});
   FindPackage();
-  const absl::Status place = CheckDocker(environment_, "");
+  absl::Status place = CheckDocker(environment_, "");
+  if (place.ok()) place = feed_->Open(assignment_, working_folder_, connection_->address());
+  feed_->OnAttached();
   if (!place.ok()) return OnLocalized(place, {});
   std::vector<v1::Archive> archives(assignment.archives().begin(), assignment.archives().end());
   core::Environment of_job = EnvironmentOfJob(environment_, assignment_);
@@ -375,6 +382,7 @@ void Executor::RunTask(const std::string& shell_command, const core::ClusterSpec
   command.log_prefix = LogPrefix(assignment_, identity_.attempt, environment_, working_folder_);
   identity_.report_pipe = ReportPipePath(assignment_, identity_.attempt, working_folder_);
   command.report_pipe = identity_.report_pipe;
+  identity_.feed_socket = feed_->program_path();
   command.environment =
       TaskEnvironment(environment_, assignment_, identity_, cluster, hadoop_, working_folder_);
   command.working_folder = working_folder_;
@@ -404,6 +412,7 @@ void Executor::RunTask(const std::string& shell_command, const core::ClusterSpec
   run_ = {identity_.epoch, identity_.attempt};
   exec_.OnTaskStart({rpc::FromProto(assignment_.task()).ToString(), command.environment,
                      working_folder_, command.kill_grace});
+  feed_->OnProgramStarted();
   process_.Run(command);
 }
 
@@ -431,6 +440,7 @@ void Executor::OnTaskEnded(core::TaskExit exit) {
           {{"epoch", run_.epoch}, {"attempt", run_.attempt}});
   horovod_->OnEnded();
   exec_.OnTaskEnded();
+  feed_->OnProgramEnded(exit.Describe());
   if (!preparing_) {
     held_.phase = Phase::kEnded;
     held_.exit = exit;
@@ -469,6 +479,7 @@ void Executor::ShutDown(int exit_code, const std::string& why) {
 
 void Executor::Leave() {
   heartbeat_timer_.reset();
+  feed_.reset();
   // Queued messages (the end of the task, for example) and the last part of the logs are still
   // sent. A receiver that does not take them is waited for until the deadline only.
   unsaid_ = 3;

@@ -12,6 +12,7 @@
 #include "common/event_loop.h"
 #include "core/job/job_input.h"
 #include "executor/exec/exec_sessions.h"
+#include "executor/feed/task_feed.h"
 #include "executor/horovod/horovod_task.h"
 #include "executor/master/executor_messages.h"
 #include "executor/master/master_connection.h"
@@ -153,6 +154,7 @@ class Executor {
   std::thread localizer_;
   std::unique_ptr<Tunnels> tunnels_;
   std::unique_ptr<HorovodTask> horovod_;
+  std::unique_ptr<TaskFeed> feed_;
   std::unique_ptr<MasterConnection> connection_;  ///< last: its callbacks use the rest
 };
 

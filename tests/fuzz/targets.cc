@@ -15,6 +15,7 @@ constexpr std::array kTargets = {
     FuzzTarget{"collective_wire", FuzzCollectiveWire},
     FuzzTarget{"digest_md5", FuzzDigestMd5},
     FuzzTarget{"elastic_messages", FuzzElasticMessages},
+    FuzzTarget{"feed_frames", FuzzFeedFrames},
     FuzzTarget{"hadoop_frames", FuzzHadoopFrames},
     FuzzTarget{"history", FuzzHistory, 500},
     FuzzTarget{"http_request", FuzzHttpRequest},

@@ -11,6 +11,7 @@ void FuzzCollectiveCoordinator(std::string_view input);
 void FuzzCollectiveWire(std::string_view input);
 void FuzzDigestMd5(std::string_view input);
 void FuzzElasticMessages(std::string_view input);
+void FuzzFeedFrames(std::string_view input);
 void FuzzHadoopFrames(std::string_view input);
 void FuzzHistory(std::string_view input);
 void FuzzHttpRequest(std::string_view input);

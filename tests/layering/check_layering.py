@@ -21,7 +21,7 @@ from cpp_source import Source
 CORE = ["core", "common"]
 MACHINE = ["logs", "os"]
 PROGRAM = [
-    *("rendezvous", "web", "history", "rpc", "backend", "storage", "hadoop", "jobfile"),
+    *("feed", "rendezvous", "web", "history", "rpc", "backend", "storage", "hadoop", "jobfile"),
     *(*MACHINE, *CORE),
 ]
 MAY_INCLUDE = {
@@ -38,6 +38,7 @@ MAY_INCLUDE = {
     "history": ["rpc", "storage", *MACHINE, *CORE],
     "web": CORE,
     "rendezvous": ["web", "os", *CORE],
+    "feed": ["rpc", "os", *CORE],
     "backend": ["storage", "hadoop", "jobfile", *MACHINE, *CORE],
     "client": PROGRAM,
     "appmaster": PROGRAM,
@@ -60,9 +61,9 @@ FOLDER_ORDER = {
         *("meeting", "gpu", "engine", "api"),
     ],
     "core": [
-        *("model", "tasks", "ports", "schedule", "rendezvous", "runtime", "record", "judge", "job"),
+        *("model", "feed", "tasks", "ports", "schedule", "rendezvous", "runtime", "record", "judge", "job"),
     ],
-    "executor": ["master", "output", "task", "exec", "horovod", "setup", "."],
+    "executor": ["master", "output", "task", "feed", "exec", "horovod", "setup", "."],
     "hadoop": ["base", "config", "auth", "rpc", "hdfs", "logs"],
     "jobfile": ["values", "xml", "properties", "keys", "configuration", "job", "docs", "."],
     "os": ["files", "processes", "containment", "network", "archives", "machine"],

@@ -71,6 +71,7 @@ Verb RunVerb();
 Verb RerunVerb();
 Verb DiffVerb();
 Verb ExecVerb();
+Verb FeedVerb();
 Verb ProxyVerb();
 Verb NotebookVerb();
 Verb CompletionVerb();

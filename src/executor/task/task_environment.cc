@@ -80,6 +80,7 @@ std::vector<std::string> TaskEnvironment(const std::vector<std::string>& base,
     core::AppendToPythonPath(identity.collective_package, environment);
   }
   if (!identity.report_pipe.empty()) environment["TONY_PROGRESS"] = identity.report_pipe;
+  if (!identity.feed_socket.empty()) environment["TONY_FEED_SOCKET"] = identity.feed_socket;
   if (!identity.counters_folder.empty()) {
     environment["TONY_COLLECTIVE_COUNTERS"] = identity.counters_folder;
   }

@@ -21,6 +21,7 @@ struct RunIdentity {
   std::string driver_output_folder = {};          ///< folder of a Horovod job's driver
   std::string collective_package = {};  ///< folder of the package; empty: not for this job
   std::string report_pipe = {};         ///< where the program reports values of itself
+  std::string feed_socket = {};         ///< where the program takes data; empty: it is not fed
   std::string counters_folder = {};     ///< where ranks of tony.collective write their counters
 };
 

@@ -17,6 +17,7 @@ KeyGroup ContainerKeys();
 KeyGroup OrderKeys();
 KeyGroup TotalLimitKeys();
 KeyGroup ExecutorKeys();
+KeyGroup FeedKeys();
 KeyGroup TaskOutputKeys();
 KeyGroup ApplicationMasterKeys();
 KeyGroup MasterWaitKeys();

@@ -54,6 +54,7 @@ std::vector<KeyGroup> AssembleGroups() {
           RetryKeys(),
           TotalLimitKeys(),
           ExecutorKeys(),
+          FeedKeys(),
           TaskOutputKeys(),
           ApplicationMasterKeys(),
           MasterWaitKeys(),

@@ -109,6 +109,32 @@ KeyGroup ExecutorKeys() {
   return group;
 }
 
+KeyGroup FeedKeys() {
+  KeyGroup group;
+  group.title = "Feed";
+  group.introduction =
+      "Whether another program pushes data to the job's tasks while they run, such as partitions "
+      "of a Spark job.";
+  group.keys = {
+      {.name = "tony.feed.enabled",
+       .type = ValueType::kBoolean,
+       .default_value = "false",
+       .meaning =
+           "Whether the job's tasks can be fed: each task of a tracked type gets an endpoint "
+           "for producers of data, and finds it by `TONY_FEED_SOCKET`. `tony feed JOB` "
+           "shows where and how they connect."},
+      {.name = "tony.feed.buffer",
+       .type = ValueType::kMemory,
+       .default_value = "16m",
+       .minimum = 1,
+       .maximum = 1024,
+       .meaning = "Memory for the data of one feed that a task has not consumed yet, in sixteen "
+                  "slots; a batch, and so a single row, fits into one slot. It counts against the "
+                  "container's memory."},
+  };
+  return group;
+}
+
 KeyGroup TaskOutputKeys() {
   KeyGroup group;
   group.title = "Output and measurements of tasks";

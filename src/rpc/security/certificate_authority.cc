@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -152,10 +153,20 @@ bool AddKeyUsage(X509* certificate, int bit) {
          AddExtension(certificate, NID_key_usage, usage.get(), true);
 }
 
-bool AddPurpose(X509* certificate, int nid) {
+bool AddPurposes(X509* certificate, std::initializer_list<int> nids) {
   const Purposes purposes(EXTENDED_KEY_USAGE_new());
-  return purposes != nullptr && sk_ASN1_OBJECT_push(purposes.get(), OBJ_nid2obj(nid)) > 0 &&
-         AddExtension(certificate, NID_ext_key_usage, purposes.get(), false);
+  if (purposes == nullptr) return false;
+  for (const int nid : nids) {
+    if (sk_ASN1_OBJECT_push(purposes.get(), OBJ_nid2obj(nid)) <= 0) return false;
+  }
+  return AddExtension(certificate, NID_ext_key_usage, purposes.get(), false);
+}
+
+// An executor is a client of the ApplicationMaster, and the server of those who feed its task.
+bool AddPurposesOf(RoleKind role, X509* certificate) {
+  if (role == RoleKind::kApplicationMaster) return AddPurposes(certificate, {NID_server_auth});
+  if (role == RoleKind::kClient) return AddPurposes(certificate, {NID_client_auth});
+  return AddPurposes(certificate, {NID_client_auth, NID_server_auth});
 }
 
 bool AddBasicConstraints(X509* certificate, bool authority) {
@@ -335,7 +346,7 @@ absl::StatusOr<Credentials> CertificateAuthority::Issue(const Role& role) const 
   const X509* const issuer = server ? keys_->servers.get() : keys_->clients.get();
   if (X509_set_issuer_name(raw, X509_get_subject_name(issuer)) != 1 ||
       !AddBasicConstraints(raw, false) || !AddKeyUsage(raw, kDigitalSignature) ||
-      !AddPurpose(raw, server ? NID_server_auth : NID_client_auth) ||
+      !AddPurposesOf(role.kind, raw) ||
       !AddAlternativeNames(raw, uri, server ? kApplicationMasterName : "") ||
       !AddAuthorityKeyIdentifier(raw, issuer) ||
       X509_sign(raw, keys_->key.get(), EVP_sha256()) == 0) {

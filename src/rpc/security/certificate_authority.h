@@ -25,6 +25,8 @@ inline constexpr char kApplicationMasterName[] = "am.tony";
 /// 2. OpenSSL finds no issuer of a side's own certificate in its store. It therefore neither
 ///    verifies that certificate nor sends the authority's in each handshake, which saves a sixth of
 ///    a handshake's cost on both sides.
+/// An executor is also the server of producers of data (src/feed). They have no certificate, and
+/// trust the name of clients and executors, in which only an executor's certificate is a server's.
 class CertificateAuthority {
  public:
   /// Makes a new key and its two self-signed certificates. InvalidArgument – Role refuses the job

@@ -9,6 +9,7 @@
 #include "common/logging.h"
 #include "common/status_macros.h"
 #include "rpc/convert/convert.h"
+#include "rpc/convert/convert_feed.h"
 #include "rpc/convert/status_convert.h"
 #include "rpc/grpc/stream_reactor.h"
 #include "rpc/security/peer_role.h"
@@ -91,6 +92,7 @@ std::optional<core::JobInput> ToInput(const std::string& container_id,
           body.attempt(),
           {body.sentence(), {body.missing().begin(), body.missing().end()}}};
     }
+    case v1::ExecutorMessage::kFeed:  // not for the state machine
     case v1::ExecutorMessage::BODY_NOT_SET:
       break;
   }
@@ -141,7 +143,9 @@ class ExecutorService::Stream : public ServerStream<Reactor, v1::MasterMessage> 
   void OnReadDone(bool ok) override {
     if (!ok) return OnCancel();
     std::optional<core::JobInput> input = ToInput(container_id_, incoming_);
-    if (!input) {
+    std::optional<core::FeedReport> report;
+    if (incoming_.has_feed()) report = FromProto(incoming_.feed());
+    if (!input && !report) {
       LogDebug("a message of an unknown kind is ignored", {{"container", container_id_}});
     }
     {
@@ -151,6 +155,7 @@ class ExecutorService::Stream : public ServerStream<Reactor, v1::MasterMessage> 
       // the check and the call, and this message would follow the report that the stream broke, or
       // the Hello of the container's next stream.
       if (input) service_.sink_(*std::move(input));
+      if (report) service_.feed_sink_(container_id_, *std::move(report));
     }
     StartRead(&incoming_);
   }
@@ -184,8 +189,12 @@ class ExecutorService::Stream : public ServerStream<Reactor, v1::MasterMessage> 
   v1::ExecutorMessage incoming_;
 };
 
-ExecutorService::ExecutorService(std::string job_id, TunnelRelay& tunnels, Sink sink)
-    : job_id_(std::move(job_id)), tunnels_(tunnels), sink_(std::move(sink)) {}
+ExecutorService::ExecutorService(std::string job_id, TunnelRelay& tunnels, Sink sink,
+                                 FeedSink feed_sink)
+    : job_id_(std::move(job_id)),
+      tunnels_(tunnels),
+      sink_(std::move(sink)),
+      feed_sink_(std::move(feed_sink)) {}
 
 grpc::ServerBidiReactor<v1::ExecutorMessage, v1::MasterMessage>* ExecutorService::Attach(
     grpc::CallbackServerContext* context) {

@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "common/logging.h"
+#include "core/feed/feed_messages.h"
 #include "core/job/job_input.h"
 #include "rpc/tunnel/tunnel_relay.h"
 #include "tony/v1/application_master.grpc.pb.h"
@@ -22,13 +23,17 @@ namespace tony::rpc {
 class ExecutorService : public v1::ExecutorService::CallbackService {
  public:
   using Sink = std::function<void(core::JobInput)>;
+  /// Takes what an executor's endpoint for data says; called as the sink is.
+  using FeedSink = std::function<void(const std::string& container_id, core::FeedReport)>;
 
   /// Limit on the messages that wait for one executor. The driver's executor gets the most: one for
   /// each tunnel that another executor opens, and all executors may do so at once.
   static constexpr size_t kMostQueued = 2 * size_t{TunnelRelay::kMostExecutorTunnels};
 
   /// `tunnels` must outlive the server.
-  ExecutorService(std::string job_id, TunnelRelay& tunnels, Sink sink);
+  ExecutorService(
+      std::string job_id, TunnelRelay& tunnels, Sink sink,
+      FeedSink feed_sink = [](const std::string&, const core::FeedReport&) {});
 
   grpc::ServerBidiReactor<v1::ExecutorMessage, v1::MasterMessage>* Attach(
       grpc::CallbackServerContext* context) override;
@@ -46,6 +51,7 @@ class ExecutorService : public v1::ExecutorService::CallbackService {
   const std::string job_id_;
   TunnelRelay& tunnels_;
   const Sink sink_;
+  const FeedSink feed_sink_;
   std::mutex mutex_;  ///< guards the map and the state of every stream
   absl::flat_hash_map<std::string, Stream*> streams_;
   LogLimit refused_log_;

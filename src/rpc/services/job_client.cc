@@ -6,6 +6,7 @@
 #include "common/logging.h"
 #include "common/status_macros.h"
 #include "rpc/convert/convert.h"
+#include "rpc/convert/convert_feed.h"
 #include "rpc/convert/status_convert.h"
 #include "rpc/convert/utf8.h"
 #include "rpc/grpc/pending_call.h"
@@ -201,6 +202,24 @@ void JobClient::NoteLater(const std::string& sentence, Duration deadline,
   LetGo(note_, kLetGoPatience);
   note_ = std::make_unique<NoteCall>(channel_, deadline, std::move(on_answer));
   note_->Start(sentence);
+}
+
+absl::StatusOr<core::JobFeeds> JobClient::Feeds(Duration deadline) {
+  grpc::ClientContext context;
+  context.set_deadline(DeadlineIn(deadline));
+  v1::FeedsResponse response;
+  TONY_RETURN_IF_ERROR(
+      FromGrpc(v1::JobService::NewStub(channel_)->Feeds(&context, v1::FeedsRequest(), &response)));
+  return FromProto(response);
+}
+
+absl::Status JobClient::EndFeed(const std::string& feed, Duration deadline) {
+  grpc::ClientContext context;
+  context.set_deadline(DeadlineIn(deadline));
+  v1::EndFeedRequest request;
+  request.set_feed(ToUtf8(feed));
+  v1::EndFeedResponse response;
+  return FromGrpc(v1::JobService::NewStub(channel_)->EndFeed(&context, request, &response));
 }
 
 absl::StatusOr<std::string> JobClient::OpenPage(Duration deadline) {

@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/clock.h"
+#include "core/feed/job_feeds.h"
 #include "core/record/job_event.h"
 #include "rpc/security/credentials.h"
 #include "rpc/tunnel/tunnel_end.h"
@@ -64,6 +65,12 @@ class JobClient {
   /// The URL of the job's page; it may be good for one visit only. The codes of Stop(), and those
   /// of the ApplicationMaster's listening socket.
   absl::StatusOr<std::string> OpenPage(Duration deadline);
+
+  /// Where and how the job is fed. The codes of Stop(); FailedPrecondition – it is not.
+  absl::StatusOr<core::JobFeeds> Feeds(Duration deadline);
+  /// Ends a feed of the job. The codes of Feeds(); InvalidArgument – no feed can be called so;
+  /// ResourceExhausted – the job has as many feeds as it may have.
+  absl::Status EndFeed(const std::string& feed, Duration deadline);
 
   /// Makes tunnels to the job's tasks over this client's connection; they may outlive the client.
   TunnelDialer tunnels() const { return TunnelDialer(channel_); }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "common/logging.h"
+#include "rpc/convert/convert_feed.h"
 #include "rpc/convert/status_convert.h"
 #include "rpc/convert/utf8.h"
 #include "rpc/grpc/stream_reactor.h"
@@ -31,32 +32,37 @@ grpc::Status CheckClient(const grpc::CallbackServerContext& context, const std::
   return grpc::Status(grpc::StatusCode::PERMISSION_DENIED, why);
 }
 
-/// A request for the page, which is answered later or cancelled. Lives until gRPC is done with it
-/// and no answer can come any more. Thread safe.
-class PageCall : public grpc::ServerUnaryReactor, public std::enable_shared_from_this<PageCall> {
+/// A request that is answered later or cancelled. Lives until gRPC is done with it and no answer
+/// can come any more. Thread safe.
+class LaterCall : public grpc::ServerUnaryReactor, public std::enable_shared_from_this<LaterCall> {
  public:
-  explicit PageCall(v1::OpenPageResponse* response) : response_(response) {}
+  /// A new call, which keeps itself alive until gRPC is done with it.
+  static std::shared_ptr<LaterCall> Make() {
+    auto call = std::make_shared<LaterCall>();
+    call->self_ = call;
+    return call;
+  }
 
-  /// Keeps this object alive until gRPC is done with it.
-  void Hold() { self_ = shared_from_this(); }
-
-  void Answer(const absl::StatusOr<std::string>& url) {
+  /// Finishes the call once. `fill` fills the response, if `status` is OK.
+  template <typename Fill>
+  void Answer(const absl::Status& status, Fill fill) {
     {
       std::lock_guard lock(mutex_);
       if (std::exchange(answered_, true)) return;
     }
-    if (url.ok()) response_->set_url(ToUtf8(*url));
-    Finish(ToGrpc(url.status()));
+    if (status.ok()) fill();
+    Finish(ToGrpc(status));
   }
 
-  void OnCancel() override { Answer(absl::CancelledError("nobody waits for the page any more")); }
+  void OnCancel() override {
+    Answer(absl::CancelledError("nobody waits for the answer any more"), [] {});
+  }
   void OnDone() override { self_.reset(); }
 
  private:
-  v1::OpenPageResponse* const response_;
   std::mutex mutex_;
   bool answered_ = false;
-  std::shared_ptr<PageCall> self_;
+  std::shared_ptr<LaterCall> self_;
 };
 
 /// Writes the log to one client: one event at a time, and measurements while no event is left. The
@@ -187,9 +193,37 @@ grpc::ServerUnaryReactor* JobService::OpenPage(grpc::CallbackServerContext* cont
                                                v1::OpenPageResponse* response) {
   const grpc::Status allowed = CheckClient(*context, job_id_, refused_log_);
   if (!allowed.ok()) return new Refused<grpc::ServerUnaryReactor>(allowed);
-  const auto call = std::make_shared<PageCall>(response);
-  call->Hold();
-  callbacks_.on_page([call](const absl::StatusOr<std::string>& url) { call->Answer(url); });
+  const std::shared_ptr<LaterCall> call = LaterCall::Make();
+  callbacks_.on_page([call, response](const absl::StatusOr<std::string>& url) {
+    call->Answer(url.status(), [&] { response->set_url(ToUtf8(*url)); });
+  });
+  return call.get();
+}
+
+absl::Status JobService::NotFed() {
+  return absl::FailedPreconditionError(
+      "the job's tasks are not fed; a job with tony.feed.enabled=true is");
+}
+
+grpc::ServerUnaryReactor* JobService::Feeds(grpc::CallbackServerContext* context,
+                                            const v1::FeedsRequest*, v1::FeedsResponse* response) {
+  const grpc::Status allowed = CheckClient(*context, job_id_, refused_log_);
+  if (!allowed.ok()) return new Refused<grpc::ServerUnaryReactor>(allowed);
+  const std::shared_ptr<LaterCall> call = LaterCall::Make();
+  callbacks_.on_feeds([call, response](const absl::StatusOr<core::JobFeeds>& feeds) {
+    call->Answer(feeds.status(), [&] { *response = ToProto(*feeds); });
+  });
+  return call.get();
+}
+
+grpc::ServerUnaryReactor* JobService::EndFeed(grpc::CallbackServerContext* context,
+                                              const v1::EndFeedRequest* request,
+                                              v1::EndFeedResponse*) {
+  const grpc::Status allowed = CheckClient(*context, job_id_, refused_log_);
+  if (!allowed.ok()) return new Refused<grpc::ServerUnaryReactor>(allowed);
+  const std::shared_ptr<LaterCall> call = LaterCall::Make();
+  callbacks_.on_end_feed(request->feed(),
+                         [call](const absl::Status& status) { call->Answer(status, [] {}); });
   return call.get();
 }
 

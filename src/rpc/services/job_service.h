@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "common/logging.h"
+#include "core/feed/job_feeds.h"
 #include "rpc/services/event_log.h"
 #include "rpc/tunnel/tunnel_relay.h"
 #include "tony/v1/application_master.grpc.pb.h"
@@ -17,6 +18,10 @@ class JobService : public v1::JobService::CallbackService {
  public:
   /// Answers a request for the page. To be called once, from any thread; later calls do nothing.
   using AnswerPage = std::function<void(const absl::StatusOr<std::string>& url)>;
+  /// Answers a request for the job's feeds, as AnswerPage does.
+  using AnswerFeeds = std::function<void(const absl::StatusOr<core::JobFeeds>& feeds)>;
+  /// Answers the end of a feed, as AnswerPage does.
+  using AnswerEndFeed = std::function<void(const absl::Status& status)>;
   struct Callbacks {
     std::function<void(const std::string& reason)> on_stop;
     std::function<void()> on_owner_attached;
@@ -26,7 +31,17 @@ class JobService : public v1::JobService::CallbackService {
     std::function<void(AnswerPage answer)> on_page;
     /// A client wants the sentence among the job's notes.
     std::function<void(const std::string& sentence)> on_note = [](const std::string&) {};
+    /// A client asks where and how the job is fed.
+    std::function<void(AnswerFeeds answer)> on_feeds = [](const AnswerFeeds& answer) {
+      answer(NotFed());
+    };
+    /// A client ends a feed.
+    std::function<void(const std::string& feed, AnswerEndFeed answer)> on_end_feed =
+        [](const std::string&, const AnswerEndFeed& answer) { answer(NotFed()); };
   };
+
+  /// FailedPrecondition, with a sentence for people: the job is not fed.
+  static absl::Status NotFed();
 
   /// `log` and `tunnels` must outlive the server.
   JobService(std::string job_id, EventLog& log, TunnelRelay& tunnels, Callbacks callbacks);
@@ -43,6 +58,12 @@ class JobService : public v1::JobService::CallbackService {
   grpc::ServerUnaryReactor* OpenPage(grpc::CallbackServerContext* context,
                                      const v1::OpenPageRequest* request,
                                      v1::OpenPageResponse* response) override;
+  grpc::ServerUnaryReactor* Feeds(grpc::CallbackServerContext* context,
+                                  const v1::FeedsRequest* request,
+                                  v1::FeedsResponse* response) override;
+  grpc::ServerUnaryReactor* EndFeed(grpc::CallbackServerContext* context,
+                                    const v1::EndFeedRequest* request,
+                                    v1::EndFeedResponse* response) override;
 
  private:
   const std::string job_id_;

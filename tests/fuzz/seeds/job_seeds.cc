@@ -7,6 +7,7 @@
 #include "common/fake_clock.h"
 #include "core/rendezvous/slot_plan.h"
 #include "driver/elastic_messages.h"
+#include "feed/frame.h"
 #include "rpc/convert/convert_rendezvous.h"
 #include "rpc/convert/event_json.h"
 #include "tests/driver/worker_pickle.h"
@@ -90,6 +91,25 @@ void AddReplicas(Seeds& seeds) {
   seeds.push_back({"replica_frames", "messages", '\1' + messages});
 }
 
+void AddFeeds(Seeds& seeds) {
+  using feed::FormatFrame;
+  using feed::FrameType;
+  const std::string producer =
+      FormatFrame({.type = FrameType::kHello, .argument = feed::kVersion},
+                  R"({"token":"00","feed":"train","epoch":0,"partition":3,"schema":{"x":[1]}})") +
+      FormatFrame({.type = FrameType::kBatch, .encoding = 1, .argument = 2}, "two rows") +
+      FormatFrame({.type = FrameType::kEnd, .argument = 2}, "");
+  seeds.push_back({"feed_frames", "producer", std::string("\3\0", 2) + producer});
+  const std::string program =
+      FormatFrame({.type = FrameType::kAttach, .argument = feed::kVersion}, R"({"feed":"train"})") +
+      FormatFrame({.type = FrameType::kRelease, .argument = 4}, "") +
+      FormatFrame({.type = FrameType::kProgramResult, .argument = 1},
+                  feed::LittleEndian64(1) + "result") +
+      FormatFrame({.type = FrameType::kNext, .argument = 1}, "") +
+      FormatFrame({.type = FrameType::kTerminate}, "");
+  seeds.push_back({"feed_frames", "program", std::string("\1\1", 2) + program});
+}
+
 void AddElastic(Seeds& seeds) {
   const driver::WorkerAddress one{{{"lo", "127.0.0.1", 41234}}, driver::TestSecret()};
   const driver::WorkerAddress several{
@@ -139,6 +159,7 @@ void AddJobSeeds(Seeds& seeds) {
   AddEvents(seeds);
   AddDecisions(seeds);
   AddReplicas(seeds);
+  AddFeeds(seeds);
   AddElastic(seeds);
   AddRanks(seeds);
 }

@@ -76,12 +76,22 @@ TEST(CertificateAuthorityTest, ACertificateIsWorthNothingOnTheOtherSide) {
   const CertificateAuthority authority = CertificateAuthority::Create("job-1").value();
   const Credentials master = authority.Issue(ApplicationMasterRole("job-1")).value();
   const Credentials executor = authority.Issue(ExecutorRole("job-1", "c1")).value();
-  EXPECT_EQ(Verify(executor, master.ca_pem, X509_PURPOSE_SSL_SERVER), X509_V_ERR_INVALID_PURPOSE);
+  const Credentials client = authority.Issue(ClientRole("job-1")).value();
+  EXPECT_EQ(Verify(client, master.ca_pem, X509_PURPOSE_SSL_SERVER), X509_V_ERR_INVALID_PURPOSE);
   EXPECT_EQ(Verify(master, executor.ca_pem, X509_PURPOSE_SSL_CLIENT), X509_V_ERR_INVALID_PURPOSE);
   EXPECT_EQ(Verify(executor, executor.ca_pem, X509_PURPOSE_SSL_SERVER),
             X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY);
   EXPECT_EQ(Verify(master, master.ca_pem, X509_PURPOSE_SSL_CLIENT),
             X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY);
+}
+
+// Producers of data trust the name under which executors are certified, and no other peer does so
+// of a server.
+TEST(CertificateAuthorityTest, AnExecutorServesThoseWhoFeedItsTask) {
+  const CertificateAuthority authority = CertificateAuthority::Create("job-1").value();
+  const Credentials master = authority.Issue(ApplicationMasterRole("job-1")).value();
+  const Credentials executor = authority.Issue(ExecutorRole("job-1", "c1")).value();
+  EXPECT_EQ(Verify(executor, master.ca_pem, X509_PURPOSE_SSL_SERVER), X509_V_OK);
 }
 
 TEST(CertificateAuthorityTest, KeysAreWrittenAsOpenSslWritesThem) {

@@ -1,6 +1,6 @@
 // A data set or a home folder would be packed for minutes, and copied to every task, before anybody
 // noticed, so the size is checked first.
-#include "client/verbs/program_folder.h"
+#include "client/jobs/program_folder.h"
 
 #include <filesystem>
 #include <system_error>

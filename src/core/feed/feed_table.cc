@@ -1,0 +1,249 @@
+// A report may come twice, after a stream broke and its endpoint repeated what was not answered, so
+// every report about a lease is answered in the same way again.
+#include "core/feed/feed_table.h"
+
+#include <algorithm>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+
+namespace tony::core {
+namespace {
+
+using Verdict = feed_order::Answer::Verdict;
+
+std::string TooManyFeeds(const std::string& name) {
+  return absl::StrCat("a job has at most ", kMostFeeds, " feeds; ", name, " would be one more");
+}
+
+}  // namespace
+
+FeedTable::Feed* FeedTable::Find(const std::string& name) {
+  const auto found = feeds_.find(name);
+  if (found != feeds_.end()) return &found->second;
+  if (feeds_.size() >= kMostFeeds) return nullptr;
+  return &feeds_[name];
+}
+
+FeedTable::Effects FeedTable::Apply(const std::string& container, const FeedReport& report) {
+  Effects effects;
+  std::visit([&](const auto& body) { Apply(container, body, effects); }, report);
+  return effects;
+}
+
+// The report replaces what was known of the endpoint. Whoever waits there for a lease asks again
+// right after it.
+void FeedTable::Apply(const std::string& container, const feed_report::Endpoint& report,
+                      Effects& effects) {
+  for (const FeedRange& range : report.acknowledged) {
+    if (Feed* const feed = Find(range.feed); feed != nullptr) {
+      feed->partitions += feed->acknowledged.Add(range.epoch, range.first, range.last);
+    }
+  }
+  // Leases that the endpoint reports are taken first, so that none of them passes on in between.
+  for (const FeedLease& lease : report.leases) {
+    Feed* const feed = Find(lease.partition.feed);
+    if (feed == nullptr || feed->terminated) continue;
+    feed->leases.try_emplace({lease.partition.epoch, lease.partition.partition},
+                             Holder{container, lease.connection});
+  }
+  for (auto& [name, feed] : feeds_) {
+    std::vector<Number> gone;
+    for (const auto& [number, holder] : feed.leases) {
+      if (holder.container != container) continue;
+      const FeedLease held{holder.connection, {name, number.first, number.second}};
+      if (std::find(report.leases.begin(), report.leases.end(), held) == report.leases.end()) {
+        gone.push_back(number);
+      }
+    }
+    for (auto& [number, waiters] : feed.waiters) {
+      std::erase_if(waiters, [&](const Holder& one) { return one.container == container; });
+    }
+    std::erase_if(feed.waiters, [](const auto& entry) { return entry.second.empty(); });
+    for (const Number& number : gone) PassOn(feed, number, effects);
+  }
+  std::erase_if(held_, [&](const auto& one) { return one.first == container; });
+  for (const std::string& name : report.terminated) {
+    Apply(container, feed_report::Terminate{name}, effects);
+  }
+  for (const std::string& name : report.ended) {
+    if (Feed* const feed = Find(name); feed != nullptr) feed->ending = true;
+  }
+  endpoints_[container] = {report.unix_path, report.tls_port};
+  for (auto& [name, feed] : feeds_) {
+    if (feed.terminated) effects.push_back({container, feed_order::Terminated{name}});
+    if (feed.ended) effects.push_back({container, feed_order::Ended{name}});
+  }
+  if (awaited_.erase(container) > 0 && awaited_.empty()) AnswerHeld(effects);
+  for (auto& [name, feed] : feeds_) EndIfOver(name, feed, effects);
+}
+
+void FeedTable::Apply(const std::string& container, const feed_report::Ask& report,
+                      Effects& effects) {
+  if (!awaited_.empty()) {
+    held_.emplace_back(container, report);
+    return;
+  }
+  const FeedLease& lease = report.lease;
+  const auto answer = [&](Verdict verdict, std::string sentence = "") {
+    effects.push_back(
+        {container, feed_order::Answer{lease.connection, verdict, std::move(sentence)}});
+  };
+  Feed* const feed = Find(lease.partition.feed);
+  if (feed == nullptr) return answer(Verdict::kRefused, TooManyFeeds(lease.partition.feed));
+  if (feed->terminated || feed->ending) return answer(Verdict::kStopped);
+  const Number number{lease.partition.epoch, lease.partition.partition};
+  if (feed->acknowledged.Contains(number.first, number.second)) return answer(Verdict::kSkip);
+  const Holder asker{container, lease.connection};
+  const auto [holder, granted] = feed->leases.try_emplace(number, asker);
+  if (granted || holder->second == asker) return answer(Verdict::kGranted);
+  std::deque<Holder>& waiters = feed->waiters[number];
+  if (std::find(waiters.begin(), waiters.end(), asker) == waiters.end()) waiters.push_back(asker);
+  answer(Verdict::kBusy);
+}
+
+void FeedTable::Apply(const std::string& container, const feed_report::Consumed& report,
+                      Effects& effects) {
+  const FeedLease& lease = report.lease;
+  effects.push_back({container, feed_order::Recorded{lease.connection}});
+  Feed* const feed = Find(lease.partition.feed);
+  if (feed == nullptr) return;
+  const Number number{lease.partition.epoch, lease.partition.partition};
+  if (const uint64_t added = feed->acknowledged.Add(number.first, number.second, number.second);
+      added > 0) {
+    feed->partitions += added;
+    feed->rows += report.rows;
+  }
+  feed->leases.erase(number);
+  if (const auto waiters = feed->waiters.find(number); waiters != feed->waiters.end()) {
+    for (const Holder& waiter : waiters->second) {
+      effects.push_back({waiter.container, feed_order::Answer{waiter.connection, Verdict::kSkip}});
+    }
+    feed->waiters.erase(waiters);
+  }
+  EndIfOver(lease.partition.feed, *feed, effects);
+}
+
+void FeedTable::Apply(const std::string& container, const feed_report::GivenBack& report,
+                      Effects& effects) {
+  const Holder holder{container, report.lease.connection};
+  std::erase_if(held_, [&](const auto& one) {
+    return one.first == container && one.second.lease.connection == holder.connection;
+  });
+  Feed* const feed = Find(report.lease.partition.feed);
+  if (feed == nullptr) return;
+  const Number number{report.lease.partition.epoch, report.lease.partition.partition};
+  if (const auto waiters = feed->waiters.find(number); waiters != feed->waiters.end()) {
+    std::erase(waiters->second, holder);
+    if (waiters->second.empty()) feed->waiters.erase(waiters);
+  }
+  const auto lease = feed->leases.find(number);
+  if (lease != feed->leases.end() && lease->second == holder) PassOn(*feed, number, effects);
+  EndIfOver(report.lease.partition.feed, *feed, effects);
+}
+
+// Every endpoint stops its producers by itself, so the leases are simply forgotten. What was
+// consumed is still recorded.
+void FeedTable::Apply(const std::string& /*container*/, const feed_report::Terminate& report,
+                      Effects& effects) {
+  Feed* const feed = Find(report.feed);
+  if (feed == nullptr || feed->terminated) return;
+  feed->terminated = true;
+  feed->leases.clear();
+  feed->waiters.clear();
+  ToAll(feed_order::Terminated{report.feed}, effects);
+}
+
+void FeedTable::PassOn(Feed& feed, const Number& number, Effects& effects) {
+  feed.leases.erase(number);
+  const auto waiters = feed.waiters.find(number);
+  if (waiters == feed.waiters.end()) return;
+  const Holder next = waiters->second.front();
+  waiters->second.pop_front();
+  if (waiters->second.empty()) feed.waiters.erase(waiters);
+  feed.leases[number] = next;
+  effects.push_back({next.container, feed_order::Answer{next.connection, Verdict::kGranted}});
+}
+
+void FeedTable::Forget(const std::string& container, Effects& effects) {
+  for (auto& [name, feed] : feeds_) {
+    for (auto& [number, waiters] : feed.waiters) {
+      std::erase_if(waiters, [&](const Holder& one) { return one.container == container; });
+    }
+    std::erase_if(feed.waiters, [](const auto& entry) { return entry.second.empty(); });
+    std::vector<Number> lost;
+    for (const auto& [number, holder] : feed.leases) {
+      if (holder.container == container) lost.push_back(number);
+    }
+    for (const Number& number : lost) PassOn(feed, number, effects);
+  }
+  std::erase_if(held_, [&](const auto& one) { return one.first == container; });
+}
+
+FeedTable::Effects FeedTable::OnLost(const std::string& container) {
+  Effects effects;
+  endpoints_.erase(container);
+  Forget(container, effects);
+  if (awaited_.erase(container) > 0 && awaited_.empty()) AnswerHeld(effects);
+  for (auto& [name, feed] : feeds_) EndIfOver(name, feed, effects);
+  return effects;
+}
+
+absl::StatusOr<FeedTable::Effects> FeedTable::End(const std::string& name) {
+  if (!IsFeedName(name)) {
+    return absl::InvalidArgumentError(
+        "a feed's name has 1 to 64 letters, digits, '.', '_' and '-'");
+  }
+  Feed* const feed = Find(name);
+  if (feed == nullptr) return absl::ResourceExhaustedError(TooManyFeeds(name));
+  Effects effects;
+  feed->ending = true;
+  EndIfOver(name, *feed, effects);
+  return effects;
+}
+
+void FeedTable::EndIfOver(const std::string& name, Feed& feed, Effects& effects) {
+  if (!feed.ending || feed.ended || !awaited_.empty() || !feed.leases.empty()) return;
+  feed.ended = true;
+  ToAll(feed_order::Ended{name}, effects);
+}
+
+void FeedTable::ToAll(const FeedOrder& order, Effects& effects) const {
+  for (const auto& [container, address] : endpoints_) effects.push_back({container, order});
+}
+
+void FeedTable::AnswerHeld(Effects& effects) {
+  for (const auto& [container, ask] : std::exchange(held_, {})) Apply(container, ask, effects);
+}
+
+std::optional<TimePoint> FeedTable::NextDeadline() const {
+  if (awaited_.empty()) return std::nullopt;
+  return deadline_;
+}
+
+FeedTable::Effects FeedTable::OnTime(TimePoint now) {
+  Effects effects;
+  if (awaited_.empty() || now < deadline_) return effects;
+  awaited_.clear();
+  AnswerHeld(effects);
+  for (auto& [name, feed] : feeds_) EndIfOver(name, feed, effects);
+  return effects;
+}
+
+FeedTable::View::State FeedTable::StateOf(const Feed& feed) {
+  if (feed.terminated) return View::State::kTerminated;
+  if (feed.ended) return View::State::kEnded;
+  return feed.ending ? View::State::kEnding : View::State::kOpen;
+}
+
+std::vector<FeedTable::View> FeedTable::Views() const {
+  std::vector<View> views;
+  for (const auto& [name, feed] : feeds_) {
+    View view{name, StateOf(feed), feed.partitions, feed.rows, feed.leases.size(), 0};
+    for (const auto& [number, waiters] : feed.waiters) view.waiting += waiters.size();
+    views.push_back(std::move(view));
+  }
+  return views;
+}
+
+}  // namespace tony::core

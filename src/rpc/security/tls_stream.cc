@@ -1,0 +1,126 @@
+// SSL_read() and SSL_write() on the socket itself, so that received bytes are decrypted straight
+// into the caller's memory. Every thread has its own queue of OpenSSL's errors, which is emptied
+// before each call, since SSL_get_error() looks into it.
+#include "rpc/security/tls_stream.h"
+
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/ssl.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <climits>
+#include <string>
+#include <utility>
+
+#include "rpc/security/tls_setup.h"
+
+namespace tony::rpc {
+namespace {
+
+struct Freed {
+  void operator()(SSL_CTX* context) const { SSL_CTX_free(context); }
+  void operator()(SSL* ssl) const { SSL_free(ssl); }
+  void operator()(BIO* memory) const { BIO_free_all(memory); }
+  void operator()(X509* certificate) const { X509_free(certificate); }
+  void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
+};
+template <typename Type>
+using Owned = std::unique_ptr<Type, Freed>;
+
+Owned<BIO> Memory(const std::string& text) {
+  return Owned<BIO>(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
+}
+
+class TlsStream : public ByteStream {
+ public:
+  TlsStream(Owned<SSL> ssl, os::UniqueFd socket)
+      : socket_(std::move(socket)), ssl_(std::move(ssl)) {}
+
+  IoResult Read(char* data, size_t size) override {
+    ERR_clear_error();
+    return ResultOf(SSL_read(ssl_.get(), data, Length(size)));
+  }
+  IoResult Write(const char* data, size_t size) override {
+    ERR_clear_error();
+    return ResultOf(SSL_write(ssl_.get(), data, Length(size)));
+  }
+  // The message that says so is small; if there is no room for it, the end of the socket says it.
+  void EndWriting() override {
+    ERR_clear_error();
+    if (SSL_is_init_finished(ssl_.get()) == 1) SSL_shutdown(ssl_.get());
+    ERR_clear_error();
+    (void)::shutdown(socket_.get(), SHUT_WR);
+  }
+  bool buffered() const override { return SSL_pending(ssl_.get()) > 0; }
+  int fd() const override { return socket_.get(); }
+
+ private:
+  static int Length(size_t size) { return static_cast<int>(std::min<size_t>(size, INT_MAX)); }
+
+  IoResult ResultOf(int moved) const {
+    if (moved > 0) return {IoResult::State::kMoved, static_cast<size_t>(moved)};
+    const int error = SSL_get_error(ssl_.get(), moved);
+    ERR_clear_error();
+    switch (error) {
+      case SSL_ERROR_WANT_READ:
+        return {IoResult::State::kWantsRead};
+      case SSL_ERROR_WANT_WRITE:
+        return {IoResult::State::kWantsWrite};
+      case SSL_ERROR_ZERO_RETURN:
+        return {IoResult::State::kEnd};
+      default:
+        return {IoResult::State::kBroken};
+    }
+  }
+
+  os::UniqueFd socket_;  ///< outlives ssl_, which uses it
+  Owned<SSL> ssl_;
+};
+
+class OpenSslServer : public TlsServer {
+ public:
+  explicit OpenSslServer(Owned<SSL_CTX> context) : context_(std::move(context)) {}
+
+  std::unique_ptr<ByteStream> Accept(os::UniqueFd socket) override {
+    Owned<SSL> ssl(SSL_new(context_.get()));
+    if (ssl == nullptr || SSL_set_fd(ssl.get(), socket.get()) != 1) {
+      ERR_clear_error();
+      return nullptr;
+    }
+    SSL_set_accept_state(ssl.get());
+    return std::make_unique<TlsStream>(std::move(ssl), std::move(socket));
+  }
+
+ private:
+  Owned<SSL_CTX> context_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<TlsServer>> TlsServer::Create(const Credentials& credentials) {
+  SetUpTls();
+  Owned<SSL_CTX> context(SSL_CTX_new(TLS_server_method()));
+  if (context == nullptr || SSL_CTX_set_min_proto_version(context.get(), TLS1_3_VERSION) != 1) {
+    ERR_clear_error();
+    return absl::InternalError("OpenSSL makes no context for TLS 1.3");
+  }
+  SSL_CTX_set_mode(context.get(), SSL_MODE_ENABLE_PARTIAL_WRITE |
+                                      SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
+                                      SSL_MODE_RELEASE_BUFFERS);
+  SSL_CTX_set_session_cache_mode(context.get(), SSL_SESS_CACHE_OFF);
+  const Owned<X509> certificate(
+      PEM_read_bio_X509(Memory(credentials.certificate_pem).get(), nullptr, nullptr, nullptr));
+  const Owned<EVP_PKEY> key(
+      PEM_read_bio_PrivateKey(Memory(credentials.key_pem).get(), nullptr, nullptr, nullptr));
+  if (certificate == nullptr || key == nullptr ||
+      SSL_CTX_use_certificate(context.get(), certificate.get()) != 1 ||
+      SSL_CTX_use_PrivateKey(context.get(), key.get()) != 1 ||
+      SSL_CTX_check_private_key(context.get()) != 1) {
+    ERR_clear_error();
+    return absl::InvalidArgumentError("the credentials hold no certificate with its key");
+  }
+  return std::make_unique<OpenSslServer>(std::move(context));
+}
+
+}  // namespace tony::rpc

@@ -85,7 +85,8 @@ class SourcesTests:
         cluster = self.fed(cluster_functions.double, 2)
         self.assertEqual(cluster.inference(self.sc.parallelize(range(1000), 5)).collect(),
                          [2 * number for number in range(1000)])
-        self.assertEqual(cluster.inference(self.sc.parallelize(range(10), 3)).sum(), 90)
+        twice = cluster.inference(self.sc.parallelize(range(10), 3))
+        self.assertEqual((twice.sum(), twice.count()), (90, 10))
         cluster.shutdown()
 
     def test_a_node_that_fails(self):

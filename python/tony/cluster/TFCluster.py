@@ -160,8 +160,7 @@ class TFCluster:
         nodes = self.nodes
         workers = len(_roles.trained_by(nodes.nodes))
         first = self._feeds.begin(order.feed, epochs)
-        works = _feeding.works_of(data, epochs, first, workers, lambda: self._feeds.stopped(nodes, order.feed))
-        return _feeding.Feeder(nodes, order, workers).run(works)
+        return _feeding.Feeder(nodes, order, workers).run(_feeding.works_of(data, epochs, first, workers))
 
     def inference(self, dataRDD: Any, feed_timeout: float = 600, qname: str = "input") -> Any:
         """Feeds data once, and returns one result for each row, in their order.

@@ -3,7 +3,7 @@
 import queue
 import threading
 from collections import deque
-from typing import Any, Callable, Deque, Dict, Iterator, List, NamedTuple, Optional, Tuple
+from typing import Any, Deque, Dict, Generator, Iterator, List, NamedTuple, Optional, Tuple
 
 from ..errors import TonyError
 from . import _frames, _producer, _sources
@@ -49,17 +49,17 @@ def endpoints_of(nodes: RunningNodes) -> _producer.Endpoints:
     return found
 
 
-def feed_one(nodes: RunningNodes, order: Order, work: Work, worker: int) -> List[Any]:
-    """Feeds one partition, up to four times; returns its results. Raises what a node raised, or FeedError."""
+def feed_one(nodes: RunningNodes, order: Order, work: Work, worker: int) -> Tuple[bool, List[Any]]:
+    """Feeds one partition, up to four times; returns whether nodes want more, and its results.
+
+    Raises what a node raised, or FeedError.
+    """
     for attempt in range(_ATTEMPTS):
         endpoints = endpoints_of(nodes)
         endpoint = endpoints.tasks[worker % len(endpoints.tasks)]
         told = _producer.Attempt(order.feed, work.epoch, work.number, attempt, order.results, order.timeout)
-        results: List[Any] = []
         try:
-            for part in _producer.feed(endpoints, told, work.partition.batches, endpoint):
-                results += part
-            return results
+            return _drain(_producer.feed(endpoints, told, work.partition.batches, endpoint))
         except _frames.FeedError:
             # Most often a node's program has failed, and the job says more of it.
             last = attempt + 1 == _ATTEMPTS
@@ -68,6 +68,15 @@ def feed_one(nodes: RunningNodes, order: Order, work: Work, worker: int) -> List
             if last or nodes.ended:
                 raise
     raise AssertionError("unreachable")
+
+
+def _drain(feeding: Generator[List[Any], None, Optional[int]]) -> Tuple[bool, List[Any]]:
+    results: List[Any] = []
+    while True:
+        try:
+            results += next(feeding)
+        except StopIteration as end:
+            return end.value != _frames.STOP, results
 
 
 class Feeder:
@@ -89,7 +98,11 @@ class Feeder:
             if work is None:
                 return
             try:
-                self._done.put((work, feed_one(self._nodes, self._order, work, worker)))
+                wanted, results = feed_one(self._nodes, self._order, work, worker)
+                self._done.put((work, results))
+                if not wanted:
+                    self._stopped.set()
+                    return
             except BaseException as error:  # pylint: disable=broad-except  # it is raised by the caller's thread
                 self._failure = self._failure or error
                 self._stopped.set()
@@ -133,7 +146,7 @@ class Feeder:
             self._collect(ready)
             if self._failure is not None:
                 raise self._failure
-            while waiting:
+            while waiting and waiting[0] in ready:
                 yield ready.pop(waiting.popleft())
         finally:
             self._stopped.set()
@@ -151,11 +164,8 @@ class Feeder:
             ready[self._key(work)] = results
 
 
-def works_of(data: Any, epochs: int, first_epoch: int, workers: int,
-             stopped: Callable[[], bool]) -> Iterator[Work]:
+def works_of(data: Any, epochs: int, first_epoch: int, workers: int) -> Iterator[Work]:
     """The partitions of all epochs."""
     for epoch in range(epochs):
         for number, partition in enumerate(_sources.partitions_of(data, workers)):
-            if stopped():
-                return
             yield Work(first_epoch + epoch, number, partition)

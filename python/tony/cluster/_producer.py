@@ -4,7 +4,7 @@ import json
 import os
 import socket
 import ssl
-from typing import Any, Callable, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Generator, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 from . import _frames, _rows
 from ._reader import load_results
@@ -186,8 +186,11 @@ class Feeding:
 
 
 def feed(endpoints: Endpoints, attempt: Attempt, batches: Batches,
-         endpoint: Optional[Endpoint] = None) -> Iterator[List[Any]]:
-    """Feeds one partition; yields lists of results, in the order of the rows, if they are wanted. Raises FeedError."""
+         endpoint: Optional[Endpoint] = None) -> Generator[List[Any], None, Optional[int]]:
+    """Feeds one partition; yields lists of results, in the order of the rows, if they are wanted.
+
+    The generator's value is how it ended, as Feeding.outcome. Raises FeedError.
+    """
     connection = connect(endpoints, endpoint or choose(endpoints, attempt.partition))
     try:
         feeding = Feeding(connection, endpoints.token, attempt)
@@ -195,8 +198,12 @@ def feed(endpoints: Endpoints, attempt: Attempt, batches: Batches,
         for results in feeding.run(batches):
             answered += len(results)
             yield results
-        if attempt.results and feeding.outcome == _frames.ACK and answered != feeding.rows:
+        if attempt.results and feeding.outcome != _frames.ACK:
+            raise _frames.FeedError(f"partition {attempt.partition} of feed {attempt.feed!r} has no results: a node has "
+                                    "called terminate(), or the feed was ended")
+        if attempt.results and answered != feeding.rows:
             raise _frames.FeedError(f"{answered} results have come for the {feeding.rows} rows of partition "
                                     f"{attempt.partition} of feed {attempt.feed!r}")
+        return feeding.outcome
     finally:
         connection.close()

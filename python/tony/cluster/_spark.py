@@ -127,8 +127,10 @@ def feed_partition(order: TaskOrder, index: int, batches: _producer.Batches) -> 
     context = TaskContext.get()
     spare_zip_folders()
     load_native()
-    attempt = _producer.Attempt(order.feed, order.first_epoch + index // order.partitions, index % order.partitions,
-                                context.taskAttemptId(), order.results, order.timeout)
+    number = context.taskAttemptId()
+    # Results are wanted again by each action and each attempt; other rows are to be consumed once.
+    epoch, partition = (0, number) if order.results else (index // order.partitions, index % order.partitions)
+    attempt = _producer.Attempt(order.feed, order.first_epoch + epoch, partition, number, order.results, order.timeout)
     for results in _producer.feed(order.endpoints, attempt, batches):
         yield from results
 

@@ -293,7 +293,9 @@ def start_nodes(sc: Any, map_fun: Callable[..., Any], tf_args: Any, roles: Dict[
     nodes = _roles.nodes_of(roles)
     plan = Plan({node.role: node.number for node in reversed(nodes)}, default_fs(sc), os.getcwd())
     python = _place.python_of_nodes(where, sc, backend)
-    prepared = PreparedNodes(NodesRequest(map_fun, tf_args, roles, plan, python, backend, {**keys, **job}, alone))
+    # Spark's executors are other hosts, where no file of this one is.
+    hosts = _place.SPARK if where == _place.SPARK else backend
+    prepared = PreparedNodes(NodesRequest(map_fun, tf_args, roles, plan, python, hosts, {**keys, **job}, alone))
     try:
         return RunningNodes(prepared, _place.start(where, sc, prepared.spec(), None))
     except BaseException:

@@ -145,7 +145,7 @@ class DataFeed:
                 return
             most -= piece.end - piece.start
             yield piece
-            if not self.train_mode and reader.partition_ends(piece.batch.partition):
+            if most > 0 and not self.train_mode and reader.partition_ends(piece.batch.partition):
                 return
 
     def _columns(self, piece: Piece) -> Tuple[str, Optional[Tuple[str, ...]], List[Any]]:

@@ -203,6 +203,8 @@ class FedTest(ClusterTest):
                 cluster.train(data, epochs)
         with self.assertRaisesRegex(TypeError, "is no data for a feed"):
             cluster.train(5)
+        with self.assertRaisesRegex(tony.TonyError, "does not fit into a slot of 1048576; set tony.feed.buffer"):
+            cluster.train(["x" * (2 << 20)])
         cluster.shutdown()
 
 

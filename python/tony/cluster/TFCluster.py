@@ -13,7 +13,7 @@ from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Opt
 
 from ..errors import TonyError
 from ..spec import Keys, Value
-from . import _feeding, _place, _roles, _sources, _spark
+from . import _feeding, _frames, _place, _roles, _sources, _spark
 from ._node import Plan
 from ._nodes import NodesRequest, PreparedNodes, RunningNodes
 from ._paths import default_fs
@@ -144,10 +144,10 @@ class TFCluster:
         order = self._task_order(qname, epochs, partitions, False, feed_timeout)
         try:
             (_spark.feed_data_frame if frame else _spark.feed_rdd)(data, order, epochs)
-        except Exception:
+        except Exception as error:
             # Spark's error has the feed's, and that is mostly the consequence of a node's.
-            self.nodes.await_end(_feeding.END_SECONDS)
-            self.nodes.check()
+            if _frames.__name__ in str(error) and self.nodes.await_end(_feeding.END_SECONDS):
+                self.nodes.check()
             raise
 
     def _task_order(self, qname: str, epochs: int, partitions: int, results: bool,

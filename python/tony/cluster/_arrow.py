@@ -129,8 +129,7 @@ def batches(batch: Any, slot_bytes: int) -> Iterator[_rows.Encoded]:
         yield encoded
         return
     if batch.num_rows == 1:
-        raise _frames.FeedError(f"a row of {encoded.size} bytes does not fit into a slot of {slot_bytes}; set "
-                                "tony.feed.buffer, which is divided into 16 slots, to a larger size (job={…})")
+        raise _frames.RowTooLarge(encoded.size, slot_bytes)
     step = max(1, min(batch.num_rows // 2, int(0.9 * slot_bytes * batch.num_rows / encoded.size)))
     for start in range(0, batch.num_rows, step):
         yield from batches(batch.slice(start, step), slot_bytes)

@@ -60,6 +60,8 @@ def feed_one(nodes: RunningNodes, order: Order, work: Work, worker: int) -> Tupl
         told = _producer.Attempt(order.feed, work.epoch, work.number, attempt, order.results, order.timeout)
         try:
             return _drain(_producer.feed(endpoints, told, work.partition.batches, endpoint))
+        except _frames.RowTooLarge:
+            raise
         except _frames.FeedError:
             # Most often a node's program has failed, and the job says more of it.
             last = attempt + 1 == _ATTEMPTS

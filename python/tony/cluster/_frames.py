@@ -36,6 +36,19 @@ class ConnectionLost(FeedError):
     """The other side of a feed has ended, or says nothing."""
 
 
+class RowTooLarge(FeedError):
+    """A row does not fit into a slot."""
+
+    def __init__(self, row_bytes: int, slot_bytes: int) -> None:
+        super().__init__(row_bytes, slot_bytes)
+        self.row_bytes = row_bytes
+        self.slot_bytes = slot_bytes
+
+    def __str__(self) -> str:
+        return (f"a row of {self.row_bytes} bytes does not fit into a slot of {self.slot_bytes}; set tony.feed.buffer, "
+                "which is divided into 16 slots, to a larger size (job={…})")
+
+
 class Frame(NamedTuple):
     """A frame without the length of its payload."""
 

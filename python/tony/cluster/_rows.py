@@ -261,8 +261,7 @@ def _fitting(rows: List[Any], slot_bytes: int) -> Iterator[Encoded]:
     if encoded.size <= slot_bytes:
         yield encoded
     elif len(rows) == 1:
-        raise _frames.FeedError(f"a row of {encoded.size} bytes does not fit into a slot of {slot_bytes}; set "
-                                "tony.feed.buffer, which is divided into 16 slots, to a larger size (job={…})")
+        raise _frames.RowTooLarge(encoded.size, slot_bytes)
     else:
         yield from _fitting(rows[:len(rows) // 2], slot_bytes)
         yield from _fitting(rows[len(rows) // 2:], slot_bytes)
@@ -274,8 +273,7 @@ def array_batches(layout: Layout, arrays: Sequence[Any], slot_bytes: int) -> Ite
     room = slot_bytes - len(layout.encode()) - _ALIGN * len(layout.columns)
     step = min(room // max(1, width), (1 << 32) - 1)
     if step < 1:
-        raise _frames.FeedError(f"a row of {width} bytes does not fit into a slot of {slot_bytes}; set "
-                                "tony.feed.buffer, which is divided into 16 slots, to a larger size (job={…})")
+        raise _frames.RowTooLarge(width, slot_bytes)
     for start in range(0, len(arrays[0]), step):
         pieces = [piece[start:start + step] for piece in arrays]
         yield from_columns(layout, len(pieces[0]), [bytes_of(piece) for piece in pieces])

@@ -36,15 +36,6 @@ def _name_of(function: Callable[..., Any]) -> str:
     return getattr(function, "__qualname__", None) or repr(function)
 
 
-def _cloudpickle() -> Any:
-    """The module, or None where it is not installed."""
-    try:
-        import cloudpickle  # type: ignore[import-not-found, import-untyped, unused-ignore]  # pylint: disable=import-outside-toplevel
-    except ImportError:
-        return None
-    return cloudpickle
-
-
 def _raise_unpicklable(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], dumps: Any,
                        error: Exception) -> NoReturn:
     """Names the part of the call that cannot be pickled."""
@@ -65,11 +56,12 @@ def _raise_unpicklable(function: Callable[..., Any], args: Sequence[Any], kwargs
 
 def write_call(path: str, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
     """Writes the file that worker.py reads. Raises CannotPickle."""
-    module = _cloudpickle()
+    module = worker.find_cloudpickle()
     # pickle would write the name of a function of this program, and the ranks run another one.
-    if module is None and getattr(function, "__module__", None) == "__main__":
-        raise CannotPickle(f"the function {_name_of(function)} is defined in the program itself, where the ranks cannot "
-                           "find it; install cloudpickle, or define it in a module")
+    for called in (function, *args, *kwargs.values()):
+        if module is None and callable(called) and getattr(called, "__module__", None) == "__main__":
+            raise CannotPickle(f"the function {_name_of(called)} is defined in the program itself, where the ranks "
+                               "cannot find it; install cloudpickle, or define it in a module")
     header = {"version": worker.VERSION, "python": list(sys.version_info[:2]), "by_value": module is not None,
               "name": _name_of(function), "path": [os.path.abspath(folder) for folder in sys.path]}
     pickler = module or pickle
@@ -110,9 +102,7 @@ class PreparedCall:
         self.backend = request.backend or "local"
         if request.workers < 1:
             raise ValueError(f"workers={request.workers}: a function runs in one rank or more")
-        if self.backend != "local" and request.results_dir is None:
-            raise ValueError("results of other hosts need results_dir=…, a folder that all hosts and this one share, "
-                             "such as one of NFS; HDFS is none")
+        self._check_results()
         base = None if request.results_dir is None else os.fspath(request.results_dir)
         self.folder = tempfile.mkdtemp(prefix="tony-call-", dir=base)
         # Also at the end of a program that never asks for the result.
@@ -125,31 +115,51 @@ class PreparedCall:
             self.remove()
             raise
 
+    def _check_results(self) -> None:
+        if self.backend != "local" and self._request.results_dir is None:
+            raise ValueError("results of other hosts need results_dir=…, a folder that all hosts and this one share, "
+                             "such as one of NFS; HDFS is none")
+
     @property
     def results(self) -> str:
         """The folder where the ranks write."""
         return os.path.join(self.folder, "results")
 
+    def tasks(self) -> List[str]:
+        """The names of the ranks' tasks, by rank."""
+        return [f"{TASKS}:{rank}" for rank in range(self._request.workers)]
+
+    def awaited(self) -> List[int]:
+        """The ranks whose results are wanted, which must have ended when the job succeeds."""
+        return list(range(self._request.workers))
+
+    def types(self) -> Dict[str, Type]:
+        """The types of the tasks."""
+        request = self._request
+        return {TASKS: Type(request.workers, memory=request.memory, vcores=request.vcores, gpus=request.gpus)}
+
+    def command(self, first: int = 0) -> str:
+        """What the tasks of a type run; `first` is the rank of the one with index 0."""
+        python = self._request.python or (sys.executable if self.backend == "local" else "python3")
+        words = [python, _PROGRAM, _CALL, self.results, *([str(first)] if first else [])]
+        return "exec " + " ".join(map(shlex.quote, words))
+
     def spec(self) -> JobSpec:
         """The job that makes the call."""
         request = self._request
-        python = request.python or (sys.executable if self.backend == "local" else "python3")
-        command = f"exec {shlex.quote(python)} {_PROGRAM} {_CALL} {shlex.quote(self.results)}"
         keys: Keys = {"tony.containers.resources": [os.path.join(self.folder, name) for name in (_PROGRAM, _CALL)]}
         merge(keys, request.conf)
         if str(keys.get("tony.docker.enabled", "")).lower() == "true":
             keys[_MOUNTS] = [*_items(keys.get(_MOUNTS)), f"{self.results}:{self.results}:rw"]
-        return JobSpec(command=command, framework=request.framework, name=request.name or self._name.split(".")[-1],
-                       src_dir=request.src_dir, env=request.env, conf=keys,
-                       **{TASKS: Type(request.workers, memory=request.memory, vcores=request.vcores,
-                                      gpus=request.gpus)})
+        return JobSpec(command=self.command(), framework=request.framework, name=request.name or self._name.split(".")[-1],
+                       src_dir=request.src_dir, env=request.env, conf=keys, **self.types())
 
     def collect(self, job_id: str, verdict: Verdict) -> List[Any]:
         """What the ranks returned, by rank, or raises what went wrong. Removes the call's files."""
         try:
             if not verdict.succeeded:
                 self._raise_failure(job_id, verdict)
-            return [self._value(rank) for rank in range(self._request.workers)]
+            return [self._value(rank) for rank in self.awaited()]
         finally:
             self.remove()
 
@@ -193,7 +203,8 @@ class PreparedCall:
                 with open(path, encoding="utf-8", errors="surrogateescape") as file:
                     errors.append(json.load(file))
         # An exception of a communication that broke off is later than its cause.
-        errors.sort(key=lambda error: (f"{TASKS}:{error['rank']}" != guilty, error["time"]))
+        tasks = self.tasks()
+        errors.sort(key=lambda error: (tasks[error["rank"]] != guilty, error["time"]))
         return errors[0] if errors else None
 
     @staticmethod

@@ -263,6 +263,12 @@ class Job(JobHandle[_Client]):
         for line in _lines(self._where.verb("events", self._id, *(["--follow"] if follow else []))):
             yield event_from(line)
 
+    def ask_to_stop(self) -> None:
+        """Asks an owned job to stop, without waiting. Unlike the other methods, also while another thread waits."""
+        if self._client is not None and not self._stopped:
+            self._client.stop()
+            self._stopped = True
+
     def stop(self, timeout: float = 60) -> Verdict:
         """Stops the job, and waits for its end; returns its verdict, which is the old one for a job that has ended.
 
@@ -271,14 +277,23 @@ class Job(JobHandle[_Client]):
         if self._verdict is not None:
             return self._verdict
         if self._client is not None:
-            if not self._stopped:
-                self._client.stop()
-                self._stopped = True
+            self.ask_to_stop()
             return self.wait(timeout)
         answer = _run(self._where.verb("kill", *_wire.kill_arguments(self._id, timeout)))
         if answer.exit_code != 0 and _wire.is_alive(self.status()):
             raise TimeoutError(answer.errors.strip())
         return self.wait(timeout)
+
+    def feeds(self) -> Dict[str, Any]:
+        """Where and how the job's tasks can be fed (docs/design/feed.md), as `tony feed --json` says it.
+
+        It has a token that lets its owner feed the tasks: a secret. Raises TonyError for a job that has ended.
+        """
+        return _wire.object_from(_ask(self._where.verb("feed", self._id)), "tony feed")
+
+    def end_feed(self, feed: str) -> None:
+        """Ends the feed of this name: when what is under way has been consumed, the tasks' programs see its end."""
+        _ask(self._where.verb("feed", self._id, "--end", feed))
 
     def page_url(self) -> str:
         """The address of the job's page: good for one visit within two minutes, by this user's browser."""

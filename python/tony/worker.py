@@ -1,15 +1,17 @@
 """One rank of a function that runs as a job: reads the call, makes it, and writes what it returned or raised.
 
-    python tony_worker.py CALL RESULTS
+    python tony_worker.py CALL RESULTS [FIRST]
 
 tony.start() lays this file and CALL into each task's working folder, so it needs neither the package nor any other: it
 has to say clearly what is missing, also to an interpreter that cannot read the call. RESULTS is the caller's folder.
+FIRST is the rank of the task's type with index 0, in a job whose ranks have several types; by default 0.
 
 CALL is a line of JSON, `Header`, and then the pickled (function, args, kwargs). Rank N writes `N.value`, the pickled
 result, or `N.error`, a JSON object. Both appear in place, so that whoever finds one finds it whole.
 """
 
 import base64
+import importlib
 import json
 import os
 import pickle
@@ -80,12 +82,19 @@ def write_in_place(path: str, write: Callable[[BinaryIO], None]) -> None:
         raise
 
 
+def find_cloudpickle() -> Any:
+    """cloudpickle, or the one that Spark brings along; None without either."""
+    for name in ("cloudpickle", "pyspark.cloudpickle"):
+        try:
+            return importlib.import_module(name)
+        except ImportError:
+            pass
+    return None
+
+
 def pickler(by_value: bool) -> Any:
     """The module that pickles: for a call by value, results may have classes of the caller's program."""
-    if by_value:
-        import cloudpickle  # type: ignore[import-not-found, import-untyped, unused-ignore]  # pylint: disable=import-outside-toplevel
-        return cloudpickle
-    return pickle
+    return (find_cloudpickle() if by_value else None) or pickle
 
 
 def pickled_error(error: BaseException, by_value: bool) -> Optional[str]:
@@ -157,8 +166,8 @@ def make_call(call: str, results: str, rank: int) -> int:
 
 def main(arguments: List[str]) -> int:
     """The program."""
-    call, results = arguments
-    return make_call(call, results, int(os.environ["TASK_INDEX"]))
+    call, results, *first = arguments
+    return make_call(call, results, int(os.environ["TASK_INDEX"]) + int(first[0] if first else 0))
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ import documents
 import tony_cli
 
 # Every command of these is run, in their order, each document in a folder of its own.
-RUN = ("README.md", "docs/first-job.md", "docs/jobs.md", "docs/python.md", "docs/troubleshooting.md", "docs/frameworks/*.md")
+RUN = ("README.md", "docs/first-job.md", "docs/jobs.md", "docs/python.md", "docs/spark.md", "docs/troubleshooting.md", "docs/frameworks/*.md")
 # What readers of a document have done before they come to it.
 FIRST_PROGRAM = "docs/first-job.md"
 BEFORE = {
@@ -32,7 +32,7 @@ BEFORE = {
 }
 # What looks like a key: Python's modules, the label of containers, and files.
 NO_KEYS = (
-    *("tony.collective", "tony.jax", "tony.folder", "tony.aio", "tony.submit", "tony.run", "tony.start", "tony.attach"),
+    *("tony.collective", "tony.cluster", "tony.jax", "tony.folder", "tony.aio", "tony.submit", "tony.run", "tony.start", "tony.attach"),
     *("tony.jobs", "tony.Job", "tony.Type", "tony.TonyError", "tony.RankFailed", "tony.report", "tony.airflow", "tony.__path__"),
 )
 NO_KEY_ENDS = (".xml",)

@@ -3,11 +3,14 @@
 A test file is run as `FILE PROGRAMS [unittest's arguments]`; PROGRAMS is the folder of tony-submit.
 """
 
+import importlib
 import json
+import os
 import pathlib
 import stat
 import sys
 import unittest
+from unittest import mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
@@ -150,3 +153,30 @@ def main():
         sys.exit(__doc__)
     programs = pathlib.Path(sys.argv.pop(1)).resolve()
     unittest.main()
+
+
+class OwnSiteTest(JobTest):
+    """A test whose own process has the test's site, for the package `tony`."""
+
+    def setUp(self):
+        super().setUp()
+        site = pathlib.Path(self.site.environment["TONY_CONF_DIR"]) / "tony-site.xml"
+        text = site.read_text(encoding="utf-8").replace(
+            "</configuration>",
+            f"<property><name>tony.local.dir</name><value>{self.site.local_dir}</value></property></configuration>")
+        site.write_text(text, encoding="utf-8")
+        patch = mock.patch.dict(os.environ, {"TONY_CONF_DIR": str(site.parent)})
+        patch.start()
+        self.addCleanup(patch.stop)
+
+
+def package_folder():
+    """The folder of the build's Python package."""
+    return programs.parent / "python"
+
+
+def import_package(name="tony"):
+    """Imports the package beside the programs, or a part of it."""
+    if str(package_folder()) not in sys.path:
+        sys.path.insert(1, str(package_folder()))
+    return importlib.import_module(name)

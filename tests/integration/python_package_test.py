@@ -16,7 +16,7 @@ import unittest
 from unittest import mock
 
 import integration_case
-from integration_case import JobTest
+from integration_case import OwnSiteTest
 
 # pylint: disable=wrong-import-order
 import call_functions
@@ -32,19 +32,8 @@ BIG = 1024  # MiB
 tony = None  # pylint: disable=invalid-name
 
 
-class PackageTest(JobTest):
+class PackageTest(OwnSiteTest):
     """A test whose process has a site of its own."""
-
-    def setUp(self):
-        super().setUp()
-        site = pathlib.Path(self.site.environment["TONY_CONF_DIR"]) / "tony-site.xml"
-        text = site.read_text(encoding="utf-8").replace(
-            "</configuration>",
-            f"<property><name>tony.local.dir</name><value>{self.site.local_dir}</value></property></configuration>")
-        site.write_text(text, encoding="utf-8")
-        patch = mock.patch.dict(os.environ, {"TONY_CONF_DIR": str(site.parent)})
-        patch.start()
-        self.addCleanup(patch.stop)
 
     def start_job(self, command, workers=1, **options):
         """A job of this process, which does not outlive the test."""
@@ -66,7 +55,7 @@ class PackageTest(JobTest):
 
     def python(self, program, *arguments):
         """Starts a Python program with the package; its standard output is a pipe."""
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path[:1] + [str(package_folder())])}
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path[:1] + [str(integration_case.package_folder())])}
         process = subprocess.Popen([sys.executable, "-B", "-c", program, *arguments], env=environment, text=True,
                                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         for clean_up in (process.stdout.close, process.stdin.close, process.wait, process.kill):
@@ -419,17 +408,10 @@ class BigResultTest(PackageTest):
         return 0
 
 
-def package_folder():
-    """The folder of the build's package."""
-    return integration_case.programs.parent / "python"
-
-
 def load_package():
     """Imports the package beside the programs."""
     global tony  # pylint: disable=global-statement
-    sys.path.insert(1, str(package_folder()))
-    import tony as package  # pylint: disable=import-outside-toplevel
-    tony = package
+    tony = integration_case.import_package()
 
 
 if __name__ == "__main__":

@@ -200,7 +200,7 @@ class WorkerTest(unittest.TestCase):
 
     def make(self, function, *args, cloudpickle=None, rank=0, **kwargs):
         """Writes the call and makes it; returns the exit status."""
-        with mock.patch.object(_call, "_cloudpickle", return_value=cloudpickle):
+        with mock.patch.object(worker, "find_cloudpickle", return_value=cloudpickle):
             _call.write_call(self.call, function, args, kwargs)
         return worker.make_call(self.call, str(self.folder), rank)
 

@@ -1,0 +1,209 @@
+"""The producer's end of a feed: sends one partition to one worker's endpoint (docs/design/feed.md)."""
+
+import json
+import os
+import socket
+import ssl
+from typing import Any, Callable, Dict, Generator, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+
+from . import _frames, _rows
+from ._reader import load_results
+
+# An endpoint says something every five seconds.
+_SILENCE_SECONDS = 30
+_CONNECT_SECONDS = 30
+# For the frame that says why an endpoint has closed the connection.
+_REASON_SECONDS = 1
+
+Batches = Callable[[int], Iterable[_rows.Encoded]]
+
+
+class Endpoint(NamedTuple):
+    """Where a worker is fed."""
+
+    task: str
+    host: str
+    unix: str
+    port: int
+    container: str
+
+
+class Endpoints(NamedTuple):
+    """Where the workers of a job are fed, and by whom: what `tony feed JOB --json` says. The token is a secret."""
+
+    job: str
+    token: str
+    authority: str
+    tasks: Tuple[Endpoint, ...]
+
+
+class Attempt(NamedTuple):
+    """One attempt to feed one partition."""
+
+    feed: str
+    epoch: int
+    partition: int
+    attempt: int
+    results: bool
+    timeout: float  # seconds without progress of the program
+
+
+def endpoints_from(told: Dict[str, Any]) -> Endpoints:
+    """From the JSON of `tony feed`."""
+    tasks = tuple(Endpoint(task["task"], task["host"], task["unix"], task["port"], task["container"])
+                  for task in told["tasks"])
+    return Endpoints(told["job"], told["token"], told["authority"], tasks)
+
+
+def choose(endpoints: Endpoints, partition: int) -> Endpoint:
+    """The worker that gets a partition: in turn, one of this host if there are any."""
+    if not endpoints.tasks:
+        raise _frames.FeedError(f"no node of job {endpoints.job} can be fed now; has it ended?")
+    here = [task for task in endpoints.tasks if _is_here(task)]
+    candidates = here or list(endpoints.tasks)
+    return candidates[partition % len(candidates)]
+
+
+def _is_here(endpoint: Endpoint) -> bool:
+    return bool(endpoint.unix) and os.access(endpoint.unix, os.W_OK)
+
+
+def connect(endpoints: Endpoints, endpoint: Endpoint) -> _frames.Connection:
+    """A connection: by the unix socket if it is on this host, else by TLS."""
+    stream: Optional[socket.socket] = None
+    try:
+        if _is_here(endpoint):
+            stream = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            stream.settimeout(_CONNECT_SECONDS)
+            stream.connect(endpoint.unix)
+        else:
+            stream = _connect_tls(endpoints, endpoint)
+    except OSError as error:
+        if stream is not None:
+            stream.close()
+        raise _frames.ConnectionLost(f"the endpoint of {endpoint.task} on {endpoint.host} cannot be reached: "
+                                     f"{error.strerror or error}") from error
+    return _frames.Connection(stream, f"the endpoint of {endpoint.task} on {endpoint.host}")
+
+
+def _connect_tls(endpoints: Endpoints, endpoint: Endpoint) -> socket.socket:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    # The certificate names a container of the job, not a host.
+    context.check_hostname = False
+    context.verify_flags &= ~getattr(ssl, "VERIFY_X509_STRICT", 0)
+    context.load_verify_locations(cadata=endpoints.authority)
+    plain = socket.create_connection((endpoint.host, endpoint.port), _CONNECT_SECONDS)
+    try:
+        stream = context.wrap_socket(plain)
+        names = (stream.getpeercert() or {}).get("subjectAltName", ())
+        wanted = f"tony://{endpoints.job}/executor/{endpoint.container}"
+        if ("URI", wanted) not in names:
+            raise _frames.FeedError(f"{endpoint.host}:{endpoint.port} is not {endpoint.task} of job {endpoints.job}")
+        return stream
+    except BaseException:
+        plain.close()
+        raise
+
+
+class Feeding:
+    """The way of one partition to one endpoint. Not thread safe.
+
+    outcome: None before the end, then ACK (all rows were consumed), SKIP (they were consumed before) or STOP (nobody
+    wants them). rows: that were sent.
+    """
+
+    def __init__(self, connection: _frames.Connection, token: str, attempt: Attempt) -> None:
+        self._connection = connection
+        self._attempt = attempt
+        self._credits = 0
+        self._slot_bytes: Optional[int] = None
+        self._results: List[List[Any]] = []
+        self.outcome: Optional[int] = None
+        self.rows = 0
+        hello = {"token": token, "feed": attempt.feed, "epoch": attempt.epoch, "partition": attempt.partition,
+                 "attempt": attempt.attempt, "results": attempt.results,
+                 "timeout_ms": int(attempt.timeout * 1000), "schema": None}
+        self._send(_frames.HELLO, _frames.VERSION, [json.dumps(hello).encode()])
+
+    def run(self, batches: Batches) -> Iterator[List[Any]]:
+        """Sends the batches, END, and waits until they are consumed; yields results as they come.
+
+        `batches` is asked for them when the size of a slot is known. Raises FeedError.
+        """
+        while self._slot_bytes is None and self.outcome is None:
+            self._take(self._receive())
+        if self.outcome is not None:
+            return
+        assert self._slot_bytes is not None
+        for batch in batches(self._slot_bytes):
+            for frame in self._connection.receive_pending():
+                self._take(frame)
+            while self._credits == 0 and self.outcome is None:
+                self._take(self._receive())
+            yield from self._new_results()
+            if self.outcome is not None:
+                return
+            self._credits -= 1
+            self.rows += batch.rows
+            self._send(_frames.BATCH, batch.rows, batch.parts, batch.encoding)
+        self._send(_frames.END, self.rows)
+        while self.outcome is None:
+            self._take(self._receive())
+            yield from self._new_results()
+
+    def _new_results(self) -> Iterator[List[Any]]:
+        results, self._results = self._results, []
+        yield from results
+
+    def _receive(self) -> _frames.Frame:
+        return self._connection.receive(_SILENCE_SECONDS)
+
+    def _send(self, kind: int, argument: int, parts: Sequence[_frames.Bytes] = (), encoding: int = 0) -> None:
+        try:
+            self._connection.send(kind, argument, parts, encoding, timeout=_SILENCE_SECONDS)
+        except _frames.ConnectionLost:
+            while self.outcome is None:  # what it said before it closed the connection is the better reason
+                try:
+                    frame = self._connection.receive(_REASON_SECONDS)
+                except _frames.ConnectionLost:
+                    break
+                self._take(frame)
+            if self.outcome is None:
+                raise
+
+    def _take(self, frame: _frames.Frame) -> None:
+        if frame.type == _frames.CREDIT:
+            self._credits += frame.argument
+            if frame.payload:
+                self._slot_bytes = int(json.loads(frame.payload)["slot_bytes"])
+        elif frame.type == _frames.RESULT:
+            self._results.append(load_results(frame.encoding, frame.payload, frame.argument))
+        elif frame.type in (_frames.ACK, _frames.SKIP, _frames.STOP):
+            self.outcome = frame.type
+        elif frame.type == _frames.ERROR:
+            raise _frames.FeedError(frame.payload.decode("utf-8", "replace"))
+        # ALIVE says only that the endpoint lives.
+
+
+def feed(endpoints: Endpoints, attempt: Attempt, batches: Batches,
+         endpoint: Optional[Endpoint] = None) -> Generator[List[Any], None, Optional[int]]:
+    """Feeds one partition; yields lists of results, in the order of the rows, if they are wanted.
+
+    The generator's value is how it ended, as Feeding.outcome. Raises FeedError.
+    """
+    connection = connect(endpoints, endpoint or choose(endpoints, attempt.partition))
+    try:
+        feeding = Feeding(connection, endpoints.token, attempt)
+        answered = 0
+        for results in feeding.run(batches):
+            answered += len(results)
+            yield results
+        if attempt.results and feeding.outcome != _frames.ACK:
+            raise _frames.FeedError(f"partition {attempt.partition} of feed {attempt.feed!r} has no results: a node has "
+                                    "called terminate(), or the feed was ended")
+        if attempt.results and answered != feeding.rows:
+            raise _frames.FeedError(f"{answered} results have come for the {feeding.rows} rows of partition "
+                                    f"{attempt.partition} of feed {attempt.feed!r}")
+        return feeding.outcome
+    finally:
+        connection.close()

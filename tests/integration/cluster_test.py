@@ -1,0 +1,222 @@
+#!/usr/bin/env python3
+"""tony.cluster without Spark: nodes that are tasks of this machine.
+
+The package is that of the build, beside PROGRAMS.
+"""
+
+import json
+import os
+import pathlib
+import pickle
+import sys
+import threading
+import unittest
+
+import integration_case
+from integration_case import OwnSiteTest
+
+# pylint: disable=wrong-import-order
+import cluster_functions
+
+MEMORY = {f"tony.{role}.memory": "256m" for role in ("worker", "chief", "ps", "evaluator")}
+TFCluster = TFParallel = tony = None  # pylint: disable=invalid-name
+
+
+class ClusterTest(OwnSiteTest):
+    """A test with clusters."""
+
+    def run_cluster(self, function, args, count, *arguments, **options):
+        """TFCluster.run() with small nodes, which do not outlive the test."""
+        cluster = TFCluster.run(None, function, args, count, *arguments, job=MEMORY, **options)
+        self.addCleanup(cluster.nodes.job.ask_to_stop)
+        return cluster
+
+
+class DirectTest(ClusterTest):
+    """Nodes whose programs read their data by themselves."""
+
+    def test_roles(self):
+        told, gate = self.site.folder / "told", self.pipe("gate")
+        told.mkdir()
+        cluster = self.run_cluster(cluster_functions.describe, [str(told), 5, str(gate.path)], 5, 1,
+                                   master_node="chief", eval_node=True)
+        self.assertEqual([(node["executor_id"], node["job_name"], node["task_index"], node["host"] is not None)
+                          for node in cluster.cluster_info],
+                         [(0, "ps", 0, True), (1, "chief", 0, True), (2, "evaluator", 0, True), (3, "worker", 0, True),
+                          (4, "worker", 1, True)])
+        cluster.shutdown()
+        nodes = {path.name: json.loads(path.read_text(encoding="utf-8")) for path in told.iterdir()}
+        self.assertEqual({name: (node["number"], node["worker_index"]) for name, node in nodes.items()}, {
+            "ps-0": (0, -1), "chief-0": (1, 0), "evaluator-0": (2, -1), "worker-0": (3, 1), "worker-1": (4, 2)})
+        for name, node in nodes.items():
+            self.assertEqual(node["workers"], 3)
+            self.assertEqual(node["roles"], {"ps": 1, "chief": 1, "evaluator": 1, "worker": 2})
+            self.assertEqual(node["tf_config"], {"type": name.split("-")[0], "index": int(name.split("-")[1])})
+            self.assertEqual(node["argv"], [str(told), 5, str(gate.path)])
+            self.assertEqual(node["path"], f"file://{os.getcwd()}/data")
+
+    def test_without_a_chief_there_is_no_tf_config(self):
+        told = self.site.folder / "told"
+        told.mkdir()
+        self.run_cluster(cluster_functions.describe, [str(told)], 1).shutdown()
+        self.assertIsNone(json.loads((told / "worker-0").read_text(encoding="utf-8"))["tf_config"])
+
+    def test_a_failing_map_function(self):
+        gate = self.pipe("gate")
+        with self.assertRaises(cluster_functions.CityError) as raised:
+            self.run_cluster(cluster_functions.fail_in_worker_1, [str(gate.path)], 3, 1).shutdown()
+        cause = raised.exception.__cause__
+        self.assertIsInstance(cause, tony.RankFailed)
+        self.assertEqual((cause.rank, cause.guilty), (2, "worker:1"))
+        self.assertIn('raise CityError("Ulm")', cause.traceback)
+
+    def test_nodes_that_do_not_end(self):
+        gate = self.pipe("gate")
+        cluster = self.run_cluster(cluster_functions.wait, [str(gate.path)], 1)
+        with self.assertRaisesRegex(TimeoutError, "has not ended within timeout=0.2 s"):
+            cluster.shutdown(timeout=0.2)
+        self.assert_nothing_left(self.site.local_dir / "jobs" / cluster.nodes.job.id)
+
+    def test_nodes_for_which_there_is_no_room(self):
+        with self.assertRaises(tony.NeverFits):
+            TFCluster.run(None, cluster_functions.wait, [], 1, job={"tony.worker.memory": "100000g"})
+
+    def test_what_cannot_be_pickled_starts_nothing(self):
+        with self.assertRaisesRegex(tony.CannotPickle, "argument tf_args= of run cannot be pickled"):
+            self.run_cluster(cluster_functions.wait, threading.Lock(), 1)
+        self.assertEqual(tony.jobs(), [])
+
+    def test_reserve_and_start(self):
+        gate = self.pipe("gate")
+        cluster = TFCluster.reserve(None, 1, job=MEMORY)
+        with self.assertRaisesRegex(tony.TonyError, "no nodes yet"):
+            cluster.shutdown()
+        cluster.start(cluster_functions.wait, [str(gate.path)])
+        cluster.nodes.stop()
+        with self.assertRaises(tony.Killed):
+            cluster.shutdown()
+
+    def test_independent_instances(self):
+        self.assertEqual(TFParallel.run(None, cluster_functions.number_and, "a", 3, job=MEMORY),
+                         [(0, "a", False), (1, "a", False), (2, "a", False)])
+
+
+class FedTest(ClusterTest):
+    """Nodes that are fed by this process."""
+
+    def setUp(self):
+        super().setUp()
+        self.told = self.site.folder / "told"
+        self.told.mkdir()
+
+    def fed(self, function, count=1, **options):
+        """A cluster that is fed."""
+        return self.run_cluster(function, [str(self.told)], count, input_mode=TFCluster.InputMode.SPARK, **options)
+
+    def kept(self):
+        """What the nodes have left, by their names."""
+        return {path.name: pickle.loads(path.read_bytes()) for path in self.told.iterdir()}
+
+    def fed_rows(self, data, epochs=1, count=1):
+        """The rows that nodes get of this data."""
+        cluster = self.fed(cluster_functions.take_rows, count)
+        cluster.train(data, epochs)
+        cluster.shutdown(grace_secs=60)
+        return self.kept()
+
+    def test_rows_keep_their_types(self):
+        rows = [([float(number)] * 50, number, number % 2 == 0) for number in range(2000)]
+        self.assertEqual(repr(self.fed_rows(rows)["rows-0"]), repr(rows))
+
+    def test_rows_of_any_kind(self):
+        rows = [(str(number), None, [1] * (number % 5)) for number in range(2000)]
+        self.assertEqual(self.fed_rows(iter(rows))["rows-0"], rows)
+
+    def test_two_nodes_get_equally_many_rows_of_each_epoch(self):
+        kept = self.fed_rows(list(range(1000)), epochs=3, count=2)
+        self.assertEqual({name: len(rows) for name, rows in kept.items()}, {"rows-0": 1500, "rows-1": 1500})
+        self.assertEqual(sorted(sum(kept.values(), [])), sorted(list(range(1000)) * 3))
+
+    def test_arrays(self):
+        try:
+            import numpy  # pylint: disable=import-outside-toplevel
+        except ImportError:
+            self.skipTest("without numpy")
+        images, labels = numpy.arange(1000 * 784, dtype="f4").reshape(1000, 784) / 784, numpy.arange(1000)
+        cluster = self.fed(cluster_functions.take_arrays)
+        cluster.train((images, labels), 1)
+        cluster.shutdown()
+        sizes, total = self.kept()["arrays-0"]
+        self.assertEqual(sizes[0], ((64, 784), "float32", (64,)))
+        self.assertEqual(sizes[-1], ((1000 % 64, 784), "float32", (1000 % 64,)))
+        self.assertAlmostEqual(total, float(images.sum(dtype="f8") + labels.sum()), places=3)
+
+    def test_inference(self):
+        cluster = self.fed(cluster_functions.double, 2)
+        self.assertEqual(list(cluster.inference(range(20000))), [2 * number for number in range(20000)])
+        self.assertEqual(list(cluster.inference([1.5, 2.5])), [3.0, 5.0])
+        cluster.shutdown()
+
+    def test_too_few_results(self):
+        cluster = self.fed(cluster_functions.answer_one_too_few)
+        with self.assertRaisesRegex(tony.TonyError, "1 results too few for partition 0"):
+            list(cluster.inference(range(100)))
+
+    def test_too_many_results(self):
+        cluster = self.fed(cluster_functions.answer_one_too_many)
+        with self.assertRaisesRegex(tony.TonyError, "1 more results than rows"):
+            list(cluster.inference(range(100)))
+
+    def test_a_node_that_wants_no_more(self):
+        cluster = self.fed(cluster_functions.stop_early)
+        cluster.train([[0.5] * 1000] * 20000, 5)
+        cluster.shutdown()
+        self.assertEqual(self.kept(), {"rows-0": (10, [], True)})
+
+    def test_a_node_that_fails(self):
+        cluster = self.fed(cluster_functions.fail_while_fed)
+        with self.assertRaises(cluster_functions.CityError) as raised:
+            cluster.train([[0.5] * 1000] * 20000, 5)
+        self.assertIn("fail_while_fed", raised.exception.__cause__.traceback)
+
+    def test_a_node_that_is_killed(self):
+        cluster = self.fed(cluster_functions.die_while_fed)
+        with self.assertRaises(tony.JobFailed) as raised:
+            cluster.train([[0.5] * 1000] * 20000, 5)
+        self.assertEqual(raised.exception.guilty, "worker:0")
+
+    def test_two_feeds(self):
+        cluster = self.fed(cluster_functions.take_two_feeds,
+                           feeds={"train": list(range(500)), "validation": [str(number) for number in range(300)]})
+        cluster.shutdown()
+        self.assertEqual(self.kept()["rows-0"], [list(range(500)), [str(number) for number in range(300)]])
+
+    def test_what_cannot_be_fed(self):
+        gate = self.pipe("gate")
+        cluster = self.run_cluster(cluster_functions.wait, [str(gate.path)], 1)
+        with self.assertRaisesRegex(tony.TonyError, "input_mode=InputMode.SPARK to feed them"):
+            cluster.train([1])
+        cluster.nodes.stop()
+        cluster = self.fed(cluster_functions.take_rows)
+        for data, epochs, error in ((iter([1]), 2, "can be read once only"), ([1], -1, "negative")):
+            with self.assertRaisesRegex(ValueError, error):
+                cluster.train(data, epochs)
+        with self.assertRaisesRegex(TypeError, "is no data for a feed"):
+            cluster.train(5)
+        with self.assertRaisesRegex(tony.TonyError, "does not fit into a slot of 1048576; set tony.feed.buffer"):
+            cluster.train(["x" * (2 << 20)])
+        cluster.shutdown()
+
+
+def load_package():
+    """Imports the package beside the programs."""
+    global tony, TFCluster, TFParallel  # pylint: disable=global-statement
+    tony = integration_case.import_package()
+    TFCluster = integration_case.import_package("tony.cluster.TFCluster")
+    TFParallel = integration_case.import_package("tony.cluster.TFParallel")
+
+
+if __name__ == "__main__":
+    integration_case.programs = pathlib.Path(sys.argv.pop(1)).resolve()
+    load_package()
+    unittest.main()

@@ -1,0 +1,182 @@
+#!/usr/bin/env python3
+"""tony.cluster with real Spark, whose local executors feed nodes that are tasks of this machine.
+
+    cluster_test.py PROGRAMS [unittest's arguments]
+
+It runs itself again with the Python of requirements.txt, as this process is Spark's driver. One SparkContext serves all
+tests of a class.
+"""
+
+import os
+import pathlib
+import sys
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[1:1] = [str(HERE.parent / "integration"), str(HERE.parent / "support")]
+
+# pylint: disable=wrong-import-position
+import cluster_functions
+import integration_case
+import tony_cli
+from integration_case import OwnSiteTest
+
+MEMORY = {"tony.worker.memory": "400m", "tony.chief.memory": "400m"}
+IN_ENVIRONMENT = "TONY_TEST_IN_ENVIRONMENT"
+TFCluster = TFParallel = tony = dfutil = None  # pylint: disable=invalid-name
+
+
+class SparkTest(OwnSiteTest):
+    """A test with a SparkContext, that of its class."""
+
+    MASTER = ""
+
+    @classmethod
+    def setUpClass(cls):
+        from pyspark.sql import SparkSession  # pylint: disable=import-outside-toplevel
+        builder = SparkSession.builder.master(cls.MASTER).appName("tony's tests")
+        for key, value in (("ui.enabled", "false"), ("ui.showConsoleProgress", "false"), ("executor.memory", "512m"),
+                           ("task.maxFailures", "2"), ("driver.host", "127.0.0.1"), ("driver.bindAddress", "127.0.0.1")):
+            builder = builder.config(f"spark.{key}", value)
+        cls.spark = builder.getOrCreate()
+        cls.sc = cls.spark.sparkContext
+        cls.sc.setLogLevel("OFF")
+        cls.addClassCleanup(cls.spark.stop)
+
+    def setUp(self):
+        super().setUp()
+        self.told = self.site.folder / "told"
+        self.told.mkdir()
+
+    def fed(self, function, count=1, **options):
+        """A cluster that Spark feeds."""
+        cluster = TFCluster.run(self.sc, function, [str(self.told)], count, job=MEMORY, place="tony",
+                                input_mode=TFCluster.InputMode.SPARK, **options)
+        self.addCleanup(cluster.nodes.job.ask_to_stop)
+        return cluster
+
+    def kept(self):
+        """All that the nodes have left, as one list."""
+        import pickle  # pylint: disable=import-outside-toplevel
+        return sum((pickle.loads(path.read_bytes()) for path in sorted(self.told.iterdir())), [])
+
+
+class SourcesTests:
+    """What each kind of master has to feed."""
+
+    def test_rdd_of_rows(self):
+        rows = [([float(number)] * 20, number) for number in range(1000)]
+        cluster = self.fed(cluster_functions.take_rows, 2)
+        cluster.train(self.sc.parallelize(rows, 4), 2)
+        cluster.shutdown()
+        self.assertEqual(sorted(self.kept(), key=lambda row: row[1]), sorted(rows * 2, key=lambda row: row[1]))
+
+    def test_data_frame(self):
+        rows = [([float(number), 0.5], number) for number in range(1000)]
+        frame = self.spark.createDataFrame(rows, "image array<float>, label long").repartition(3)
+        cluster = self.fed(cluster_functions.take_rows)
+        cluster.train(frame, 2)
+        cluster.train(frame.rdd, 1)
+        cluster.shutdown()
+        self.assertEqual(sorted(map(tuple, self.kept()), key=lambda row: row[1]),
+                         sorted(rows * 3, key=lambda row: row[1]))
+
+    def test_inference(self):
+        cluster = self.fed(cluster_functions.double, 2)
+        self.assertEqual(cluster.inference(self.sc.parallelize(range(1000), 5)).collect(),
+                         [2 * number for number in range(1000)])
+        twice = cluster.inference(self.sc.parallelize(range(10), 3))
+        self.assertEqual((twice.sum(), twice.count()), (90, 10))
+        cluster.shutdown()
+
+    def test_a_node_that_fails(self):
+        cluster = self.fed(cluster_functions.fail_while_fed)
+        with self.assertRaises(cluster_functions.CityError):
+            cluster.train(self.sc.parallelize([[0.5] * 100] * 20000, 2), 1)
+
+
+class LocalTest(SourcesTests, SparkTest):
+    """Spark's tasks are threads of its driver."""
+
+    MASTER = "local[2]"
+
+    def test_direct_mode(self):
+        cluster = TFCluster.run(self.sc, cluster_functions.describe, [str(self.told), 2], 2, master_node="chief",
+                                job=MEMORY)
+        cluster.shutdown()
+        self.assertEqual(sorted(path.name for path in self.told.iterdir()), ["chief-0", "worker-0"])
+
+    def test_independent_instances(self):
+        self.assertEqual(TFParallel.run(self.sc, lambda args, ctx: (args, ctx.worker_num), "a", 2, job=MEMORY),
+                         [("a", 0), ("a", 1)])
+
+    def test_stream(self):
+        from pyspark.streaming import StreamingContext  # pylint: disable=import-outside-toplevel
+        ssc = StreamingContext(self.sc, 1)
+        cluster = self.fed(cluster_functions.take_until_200)
+        cluster.train(ssc.queueStream([self.sc.parallelize(range(start, start + 100), 2) for start in (0, 100)]))
+        ssc.start()
+        cluster.shutdown(ssc)
+        self.assertEqual(sorted(self.kept()), list(range(200)))
+
+    def test_structured_streaming(self):
+        source, cluster = self.site.folder / "source", self.fed(cluster_functions.take_rows)
+        source.mkdir()
+        for part in range(3):
+            (source / f"{part}.csv").write_text("".join(f"{part},{number}\n" for number in range(100)), encoding="utf-8")
+        stream = self.spark.readStream.schema("part int, number int").option("maxFilesPerTrigger", 1).csv(str(source))
+        query = stream.writeStream.foreachBatch(lambda frame, _: cluster.train(frame, 1)).trigger(
+            availableNow=True).option("checkpointLocation", str(self.site.folder / "checkpoint")).start()
+        self.assertTrue(query.awaitTermination(120))
+        self.assertIsNone(query.exception())
+        cluster.shutdown()
+        self.assertEqual(sorted(self.kept()), sorted((part, number) for part in range(3) for number in range(100)))
+
+    def test_tfrecords(self):
+        frame = self.spark.createDataFrame([(1, 0.5, [1, 2], "a", bytearray(b"\xff"))],
+                                           "i long, f float, a array<long>, s string, b binary")
+        folder = str(self.site.folder / "records")
+        dfutil.saveAsTFRecords(frame, folder)
+        with self.assertRaisesRegex(tony.TonyError, "exists already"):
+            dfutil.saveAsTFRecords(frame, folder)
+        loaded = dfutil.loadTFRecords(self.sc, folder, ["b"])
+        self.assertTrue(dfutil.isLoadedDF(loaded))
+        self.assertEqual(loaded.dtypes, [("a", "array<bigint>"), ("b", "binary"), ("f", "float"), ("i", "bigint"),
+                                         ("s", "string")])
+        self.assertEqual([row.asDict() for row in loaded.collect()], [row.asDict() for row in frame.collect()])
+
+    def test_estimator(self):
+        from tony.cluster import pipeline  # pylint: disable=import-outside-toplevel
+        rows = [(number, [float(number)] * 3, "not used") for number in range(100)]
+        frame = self.spark.createDataFrame(rows, "label long, image array<float>, other string")
+        estimator = pipeline.TFEstimator(train_fn=cluster_functions.keep_columns, tf_args={"folder": str(self.told)},
+                                         place="tony", job=MEMORY)
+        estimator.setInputMapping({"label": "y", "image": "x"}).setEpochs(2).setBatchSize(30)
+        model = estimator.fit(frame)
+        self.assertIsInstance(model, pipeline.TFModel)
+        self.assertEqual(model.getInputMapping(), {"label": "y", "image": "x"})
+        kept = self.kept()
+        self.assertEqual(sorted(kept), sorted([(number, [float(number)] * 3) for number in range(100)] * 2))
+
+
+class LocalClusterTest(SourcesTests, SparkTest):
+    """Spark's executors are processes of their own."""
+
+    MASTER = "local-cluster[2,1,1024]"
+
+
+def load_package():
+    """Imports the package beside the programs."""
+    global tony, TFCluster, TFParallel, dfutil  # pylint: disable=global-statement
+    tony = integration_case.import_package()
+    TFCluster, TFParallel, dfutil = (integration_case.import_package(f"tony.cluster.{name}")
+                                     for name in ("TFCluster", "TFParallel", "dfutil"))
+
+
+if __name__ == "__main__":
+    if IN_ENVIRONMENT not in os.environ:
+        python = tony_cli.examples_python(HERE / "requirements.txt")
+        os.execve(python, [python, "-B", *sys.argv], {**os.environ, IN_ENVIRONMENT: "1", "PYSPARK_PYTHON": python})
+    integration_case.programs = pathlib.Path(sys.argv.pop(1)).resolve()
+    load_package()
+    unittest.main()

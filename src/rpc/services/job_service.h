@@ -17,7 +17,8 @@ namespace tony::rpc {
 class JobService
     : public v1::JobService::WithCallbackMethod_Follow<v1::JobService::WithCallbackMethod_Stop<
           v1::JobService::WithCallbackMethod_Note<v1::JobService::WithRawCallbackMethod_Tunnel<
-              v1::JobService::WithCallbackMethod_OpenPage<v1::JobService::Service>>>>> {
+              v1::JobService::WithCallbackMethod_OpenPage<v1::JobService::WithCallbackMethod_Feeds<
+                  v1::JobService::WithCallbackMethod_EndFeed<v1::JobService::Service>>>>>>> {
  public:
   /// Answers a request for the page. To be called once, from any thread; later calls do nothing.
   using AnswerPage = std::function<void(const absl::StatusOr<std::string>& url)>;

@@ -122,11 +122,23 @@ class TFCluster:
         epochs = num_epochs or (_EPOCHS if repeatable else 1)
         if _spark.is_stream(dataRDD):
             dataRDD.foreachRDD(lambda rdd: self._train_micro_batch(rdd, feed_timeout, qname))
-        elif _spark.is_spark(dataRDD):
-            self._train_spark(dataRDD, epochs, feed_timeout, qname)
         else:
-            for _ in self._feed_here(dataRDD, epochs, _feeding.Order(qname, False, feed_timeout)):
+            self._train(dataRDD, epochs, feed_timeout, qname)
+
+    def _train(self, data: Any, epochs: int, feed_timeout: float, qname: str) -> None:
+        try:
+            if _spark.is_spark(data):
+                self._train_spark(data, epochs, feed_timeout, qname)
+                return
+            for _ in self._feed_here(data, epochs, _feeding.Order(qname, False, feed_timeout)):
                 pass
+        except Exception as error:
+            # The feed's error, also within Spark's, is mostly the consequence of what has become of the nodes.
+            of_feed = isinstance(error, TonyError) or _frames.__name__ in str(error)
+            if not of_feed or isinstance(error, _frames.RowTooLarge) or not self.nodes.await_end(_feeding.END_SECONDS):
+                raise
+            self.nodes.check()
+            _log.warning("all nodes have ended well, before they had consumed all of the data: %s", error)
 
     def _check_feeding(self) -> None:
         if self.input_mode != InputMode.SPARK:
@@ -135,20 +147,15 @@ class TFCluster:
         self.nodes.check()
 
     def _train_micro_batch(self, rdd: Any, feed_timeout: float, qname: str) -> None:
-        if rdd.getNumPartitions() and not self._feeds.stopped(self.nodes, qname):
-            self._train_spark(rdd, 1, feed_timeout, qname)
+        self.nodes.check()
+        if rdd.getNumPartitions() and not self.nodes.ended and not self._feeds.stopped(self.nodes, qname):
+            self._train(rdd, 1, feed_timeout, qname)
 
     def _train_spark(self, data: Any, epochs: int, feed_timeout: float, qname: str) -> None:
         frame = _spark.is_data_frame(data)
         partitions = 1 << 30 if frame else data.getNumPartitions()
         order = self._task_order(qname, epochs, partitions, False, feed_timeout)
-        try:
-            (_spark.feed_data_frame if frame else _spark.feed_rdd)(data, order, epochs)
-        except Exception as error:
-            # Spark's error has the feed's, and that is mostly the consequence of a node's.
-            if _frames.__name__ in str(error) and self.nodes.await_end(_feeding.END_SECONDS):
-                self.nodes.check()
-            raise
+        (_spark.feed_data_frame if frame else _spark.feed_rdd)(data, order, epochs)
 
     def _task_order(self, qname: str, epochs: int, partitions: int, results: bool,
                     feed_timeout: float) -> _spark.TaskOrder:

@@ -125,11 +125,15 @@ class Connection:
         return Frame(kind, encoding, argument, payload)
 
     def receive_pending(self) -> List[Frame]:
-        """The frames that are here already."""
-        frames = []
-        while self._has_frame() or self._read_now():
-            if self._has_frame():
-                frames.append(self.receive(0))
+        """The frames that are here already. Raises ConnectionLost if there are none, and will be none."""
+        frames: List[Frame] = []
+        try:
+            while self._has_frame() or self._read_now():
+                if self._has_frame():
+                    frames.append(self.receive(0))
+        except ConnectionLost:
+            if not frames:
+                raise
         return frames
 
     def _has_frame(self) -> bool:

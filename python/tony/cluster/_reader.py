@@ -144,12 +144,12 @@ class Reader:
 
     def answer(self, results: Sequence[Any]) -> None:
         """Sends results, in the order of the rows. Raises FeedError for more of them than rows were taken."""
+        surplus = len(results) - sum(partition.unanswered for partition in self._answers)
+        if surplus > 0:
+            raise _frames.FeedError(f"batch_results() was given {surplus} more results than rows were taken by "
+                                    "next_batch(); each row has one result")
         start = 0
         while start < len(results):
-            if not self._answers:
-                raise _frames.FeedError(
-                    f"batch_results() was given {len(results) - start} more results than rows were taken by "
-                    "next_batch(); each row has one result")
             partition = self._answers[0]
             chosen = list(results[start:start + partition.unanswered])
             if not partition.broken:

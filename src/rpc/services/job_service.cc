@@ -12,6 +12,7 @@
 #include "rpc/convert/utf8.h"
 #include "rpc/grpc/stream_reactor.h"
 #include "rpc/security/peer_role.h"
+#include "rpc/services/held_call.h"
 #include "rpc/services/refused.h"
 
 namespace tony::rpc {
@@ -30,34 +31,6 @@ grpc::Status CheckClient(const grpc::CallbackServerContext& context, const std::
   LogRefusal(log, context, job_id, why);
   return grpc::Status(grpc::StatusCode::PERMISSION_DENIED, why);
 }
-
-/// A request for the page, which is answered later or cancelled. Lives until gRPC is done with it
-/// and no answer can come any more. Thread safe.
-class PageCall : public grpc::ServerUnaryReactor, public std::enable_shared_from_this<PageCall> {
- public:
-  explicit PageCall(v1::OpenPageResponse* response) : response_(response) {}
-
-  /// Keeps this object alive until gRPC is done with it.
-  void Hold() { self_ = shared_from_this(); }
-
-  void Answer(const absl::StatusOr<std::string>& url) {
-    {
-      std::lock_guard lock(mutex_);
-      if (std::exchange(answered_, true)) return;
-    }
-    if (url.ok()) response_->set_url(ToUtf8(*url));
-    Finish(ToGrpc(url.status()));
-  }
-
-  void OnCancel() override { Answer(absl::CancelledError("nobody waits for the page any more")); }
-  void OnDone() override { self_.reset(); }
-
- private:
-  v1::OpenPageResponse* const response_;
-  std::mutex mutex_;
-  bool answered_ = false;
-  std::shared_ptr<PageCall> self_;
-};
 
 /// Writes the log to one client: one event at a time, and measurements while no event is left. The
 /// log's mutex guards its state. The client gets the log's own copy of each event.
@@ -187,9 +160,12 @@ grpc::ServerUnaryReactor* JobService::OpenPage(grpc::CallbackServerContext* cont
                                                v1::OpenPageResponse* response) {
   const grpc::Status allowed = CheckClient(*context, job_id_, refused_log_);
   if (!allowed.ok()) return new Refused<grpc::ServerUnaryReactor>(allowed);
-  const auto call = std::make_shared<PageCall>(response);
-  call->Hold();
-  callbacks_.on_page([call](const absl::StatusOr<std::string>& url) { call->Answer(url); });
+  const std::shared_ptr<HeldCall> call = HeldCall::Make();
+  callbacks_.on_page([call, response](const absl::StatusOr<std::string>& url) {
+    call->Answer(url.status(), [&] {
+      if (url.ok()) response->set_url(ToUtf8(*url));
+    });
+  });
   return call.get();
 }
 

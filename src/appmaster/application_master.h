@@ -71,6 +71,9 @@ class ApplicationMaster {
   absl::Status ReadPast();
   absl::Status OpenServer(const std::string& authority_pem,
                           std::vector<std::string> executor_arguments);
+  /// Takes what an executor has sent. Containers are the backend's, also when an executor says that
+  /// it ends.
+  void Take(const core::JobInput& input);
   /// Makes the services that clients and executors call.
   void MakeServices();
   absl::Status OpenBackend(const jobfile::BuildResult& built);

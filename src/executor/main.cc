@@ -16,6 +16,7 @@
 #include "executor/executor.h"
 #include "executor/options.h"
 #include "executor/output/own_secrets.h"
+#include "executor/voucher.h"
 #include "os/containment/keeper.h"
 #include "os/processes/fork_server.h"
 #include "rpc/security/credentials.h"
@@ -50,11 +51,13 @@ int main(int argc, char** argv) {
         argc, argv);  // from here on this process is the executor of one container
   }
   std::vector<std::string> environment;
-  for (char** variable = environ; *variable != nullptr; ++variable)
-    environment.push_back(*variable);
+  for (char** entry = environ; *entry != nullptr; ++entry) environment.push_back(*entry);
   absl::StatusOr<tony::executor::Options> options =
       tony::executor::ParseOptions(arguments, environment);
   if (!options.ok()) return Fail(options.status(), kBadUsage);
+  if (options->voucher_fd >= 0) {
+    return Fail(tony::executor::RedeemVoucher(*options, environment), kFailed);
+  }
   const absl::Status variables = tony::executor::AddVariables(*options, environment);
   if (!variables.ok()) return Fail(variables, kFailed);
   tony::SetLogLevel(options->log_level);

@@ -98,13 +98,14 @@ class _Client:
     # Those whose job goes on: a client stays until its job's end, also when nobody has the Job any more.
     running: Set["_Client"] = set()
 
-    def __init__(self, request: _wire.Submission) -> None:
+    def __init__(self, request: _wire.Submission, launcher_fd: Optional[int] = None) -> None:
         keys = memory_file("tony-keys", request.keys)
         self._errors = memory_file("tony-errors")
         try:
             # A session of its own: Ctrl-C is for this process, which decides about its jobs.
             self._process = subprocess.Popen(request.command, stdin=keys, stdout=subprocess.PIPE, stderr=self._errors,
-                                             bufsize=0, start_new_session=True)
+                                             bufsize=0, start_new_session=True,
+                                             pass_fds=[] if launcher_fd is None else [launcher_fd])
         finally:
             os.close(keys)
         assert self._process.stdout is not None
@@ -307,7 +308,8 @@ class Job(JobHandle[_Client]):
 
 def submit(job: AnyJob, *, conf: Optional[Mapping[str, Value]] = None, src_dir: Optional[Path] = None,
            env: Optional[Mapping[str, object]] = None, backend: Optional[str] = None, detach: bool = False,
-           step_key: Optional[str] = None, on_existing: Optional[str] = None, home: Optional[str] = None) -> Job:
+           step_key: Optional[str] = None, on_existing: Optional[str] = None, home: Optional[str] = None,
+           launcher_fd: Optional[int] = None) -> Job:
     """Submits a job: the path of a job file, a dict of keys, or a JobSpec. Returns as soon as it has its id.
 
     conf: further keys, stronger than the job's; lists are added. Relative paths of keys start from the working folder.
@@ -315,12 +317,13 @@ def submit(job: AnyJob, *, conf: Optional[Mapping[str, Value]] = None, src_dir: 
     detach: the job goes on after this process; otherwise it ends with it.
     step_key, on_existing: for a job that is a step of a workflow (docs/workflows.md).
     home: an installation of tony to be used, as TONY_HOME.
+    launcher_fd: the job's end of a launcher's socket, for backend="launcher" (docs/design/launcher.md).
 
     Raises BadJob with `problems`, NeverFits, or InfrastructureError; then nothing runs.
     """
     request = _wire.submission(job, conf=conf, src_dir=src_dir, env=env, backend=backend, detach=detach,
-                               step_key=step_key, on_existing=on_existing, home=home)
-    client = _Client(request)
+                               step_key=step_key, on_existing=on_existing, home=home, launcher_fd=launcher_fd)
+    client = _Client(request, launcher_fd)
     try:
         first = client.read_object()
     except BaseException:

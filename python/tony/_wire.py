@@ -63,7 +63,7 @@ def _keys_of(job: AnyJob) -> Tuple[Keys, List[str], str]:
 
 def submission(job: AnyJob, *, conf: Optional[Mapping[str, Value]], src_dir: Optional[Path],
                env: Optional[Mapping[str, object]], backend: Optional[str], detach: bool, step_key: Optional[str],
-               on_existing: Optional[str], home: Optional[str]) -> Submission:
+               on_existing: Optional[str], home: Optional[str], launcher_fd: Optional[int] = None) -> Submission:
     """What Job.submit() runs. Keys travel by standard input: other users can read a command line."""
     keys, options, name = _keys_of(job)
     if src_dir is not None:
@@ -77,6 +77,8 @@ def submission(job: AnyJob, *, conf: Optional[Mapping[str, Value]], src_dir: Opt
         options += ["--step-key", step_key]
     if on_existing is not None:
         options += ["--on-existing", on_existing]
+    if launcher_fd is not None:
+        options += ["--launcher-fd", str(launcher_fd)]
     options += ["--detach"] if detach else ["--stop-with", str(os.getpid())]
     where = where_for(backend, keys, home)
     command = [os.path.join(where.programs, _programs.SUBMIT), "--json", "--quiet", "--keys", "-", *options]

@@ -131,6 +131,7 @@ absl::Status ApplicationMaster::Open() {
   TONY_RETURN_IF_ERROR(CheckOpenFiles(machine_->tasks().size()));
   platform_->Expect(machine_->tasks().size() - machine_->tasks().bound());
   TONY_ASSIGN_OR_RETURN(v1::StagedFiles staged, ReadStaged(platform_->folder().staged()));
+  platform_->Localize(staged);
   TONY_RETURN_IF_ERROR(OpenHistory());
   TONY_ASSIGN_OR_RETURN(const std::string authority, platform_->ReadAuthority());
   TONY_ASSIGN_OR_RETURN(std::string collective_key,
@@ -252,6 +253,12 @@ absl::Status ApplicationMaster::ReadPast() {
   return absl::OkStatus();
 }
 
+void ApplicationMaster::Take(const core::JobInput& input) {
+  const auto* const left = std::get_if<core::input::ContainerEnded>(&input);
+  if (left == nullptr) return runner_->Take(input);
+  platform_->OnExecutorLeft(left->container_id, left->end);
+}
+
 absl::Status ApplicationMaster::OpenServer(const std::string& authority_pem,
                                            std::vector<std::string> executor_arguments) {
   // gRPC never reports a thread that it could not start, so its threads are started and checked
@@ -282,9 +289,11 @@ absl::Status ApplicationMaster::OpenServer(const std::string& authority_pem,
 
 absl::Status ApplicationMaster::OpenBackend(const jobfile::BuildResult& built) {
   TONY_ASSIGN_OR_RETURN(page_entry_, platform_->MakePageEntry({loop_, clock_, event_log_}, built));
-  TONY_ASSIGN_OR_RETURN(backend_,
-                        platform_->MakeBackend(*runner_, built, server_->address(),
-                                               [this](const std::string& why) { OnDeposed(why); }));
+  Platform::BackendSetup setup{server_->address(), journal_->incarnation()};
+  setup.deposed = [this](const std::string& why) { OnDeposed(why); };
+  setup.lost = [this](const std::string& why) { Stop(core::Reason::kClientGone, why); };
+  setup.note = [this](const std::string& sentence) { RecordClientsNote(sentence); };
+  TONY_ASSIGN_OR_RETURN(backend_, platform_->MakeBackend(*runner_, built, std::move(setup)));
   runner_->set_backend(backend_.get());
   if (history_->past_sequence() > 0) return absl::OkStatus();  // the first one has recorded them
   for (const std::string& note : platform_->notes()) history_->Record(core::JobNote{note});
@@ -301,7 +310,7 @@ absl::Status ApplicationMaster::Start() {
   TONY_RETURN_IF_ERROR(ReadPast());
   if (platform_->ClientLease(machine_->job().timeouts) > Duration::zero()) AwaitOwner();
   if (client_.valid()) {
-    // The result is ignored: after a restart there may be no client that waits for this line.
+    // Ignored: after a restart there may be no client that waits for this line.
     (void)os::WriteAll(client_.get(), "ready\n", 6, "the client's socket");
     if (platform_->detached()) {
       client_.Reset();
@@ -354,9 +363,8 @@ void ApplicationMaster::RecordExec(const std::string& sentence) {
   LogInfo(sentence, {{"job", platform_->job_id()}});
   if (history_->ended() || exec_notes_ >= kMostExecNotes) return;
   const bool last = ++exec_notes_ == kMostExecNotes;
-  history_->Record(core::JobNote{
-      last ? absl::StrCat(sentence, "; further ones are in the ApplicationMaster's log only")
-           : sentence});
+  const char* const more = "; further ones are in the ApplicationMaster's log only";
+  history_->Record(core::JobNote{absl::StrCat(sentence, last ? more : "")});
 }
 
 void ApplicationMaster::AwaitOwner() {

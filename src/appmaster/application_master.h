@@ -76,6 +76,9 @@ class ApplicationMaster {
   absl::Status OpenFeeds(const jobfile::Configuration& configuration,
                          const std::string& authority_pem);
   void AnswerFeedCalls(rpc::JobService::Callbacks& callbacks);
+  /// Takes what an executor has sent. Containers are the backend's, also when an executor says that
+  /// it ends.
+  void Take(const core::JobInput& input);
   /// Makes the services that clients and executors call.
   void MakeServices();
   absl::Status OpenBackend(const jobfile::BuildResult& built);

@@ -23,7 +23,7 @@ void ApplicationMaster::MakeServices() {
   executor_service_ = std::make_unique<rpc::ExecutorService>(
       platform_->job_id(), *relay_,
       [this](core::JobInput input) {
-        loop_.Post([this, input = std::move(input)] { runner_->Take(input); });
+        loop_.Post([this, input = std::move(input)] { Take(input); });
       },
       [this](const std::string& container, core::FeedReport report) {
         loop_.Post([this, container, report = std::move(report)] {

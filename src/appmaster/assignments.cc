@@ -48,8 +48,8 @@ void SetDurations(const core::JobDescription& job, v1::Assignment& assignment) {
 }  // namespace
 
 bool IsFed(const core::Task& task) {
-  return task.type->tracking == core::Tracking::kTracked &&
-         task.type->name != core::kDriverType && task.type->name != core::kMasterTaskType;
+  return task.type->tracking == core::Tracking::kTracked && task.type->name != core::kDriverType &&
+         task.type->name != core::kMasterTaskType;
 }
 
 Assignments::Assignments(std::string job_id, int incarnation, const core::JobDescription& job,

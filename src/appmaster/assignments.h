@@ -53,8 +53,8 @@ class Assignments {
   std::string feed_token_;  ///< empty: tasks are not fed
 };
 
-/// Whether this task of a job that is fed has an endpoint for data: it is of a tracked type, and the
-/// user's own.
+/// Whether this task of a job that is fed has an endpoint for data: it is of a tracked type, and
+/// the user's own.
 bool IsFed(const core::Task& task);
 
 }  // namespace tony::appmaster

@@ -77,7 +77,7 @@ absl::StatusOr<std::string> LocalPlatform::ReadAuthority() {
 
 absl::StatusOr<std::unique_ptr<core::ClusterBackend>> LocalPlatform::MakeBackend(
     core::ClusterBackend::Listener& listener, const jobfile::BuildResult& built,
-    const std::string& /*address*/, std::function<void(const std::string& why)> /*on_deposed*/) {
+    BackendSetup /*setup*/) {
   const jobfile::LocalSettings& local = built.local;
   TONY_ASSIGN_OR_RETURN(const os::Machine machine, os::ReadMachine());
   backend::LocalBackendOptions options;

@@ -40,7 +40,7 @@ class LocalPlatform : public Platform {
   absl::StatusOr<std::string> ReadAuthority() override;
   absl::StatusOr<std::unique_ptr<core::ClusterBackend>> MakeBackend(
       core::ClusterBackend::Listener& listener, const jobfile::BuildResult& built,
-      const std::string& address, std::function<void(const std::string& why)> on_deposed) override;
+      BackendSetup setup) override;
   absl::StatusOr<std::unique_ptr<PageEntry>> MakePageEntry(
       const PageParts& parts, const jobfile::BuildResult& built) override;
   std::vector<std::string> notes() const override { return notes_; }
@@ -48,6 +48,9 @@ class LocalPlatform : public Platform {
   std::vector<std::string> executor_arguments() const override;
   void Conclude(const core::Verdict& verdict, std::function<void()> done) override;
   void CleanUp() override;
+
+ protected:
+  const Options& options() const { return options_; }
 
  private:
   absl::StatusOr<std::shared_ptr<backend::ImageContainers>> MakeImages(

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "appmaster/application_master.h"
+#include "appmaster/launcher_platform.h"
 #include "appmaster/local_platform.h"
 #include "appmaster/look_up.h"
 #include "appmaster/master_keeper.h"
@@ -38,10 +39,9 @@ int PrintMaster(const tony::appmaster::Options& options) {
 
 absl::StatusOr<std::unique_ptr<tony::appmaster::Platform>> MakePlatform(
     const tony::appmaster::Options& options, tony::EventLoop& loop) {
-  if (!options.yarn) {
-    return std::make_unique<tony::appmaster::LocalPlatform>(options, loop);
-  }
-  return tony::appmaster::YarnPlatform::Create(options, loop);
+  if (options.yarn) return tony::appmaster::YarnPlatform::Create(options, loop);
+  if (options.launcher_fd >= 0) return tony::appmaster::LauncherPlatform::Create(options, loop);
+  return std::make_unique<tony::appmaster::LocalPlatform>(options, loop);
 }
 
 }  // namespace

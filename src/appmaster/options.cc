@@ -42,6 +42,14 @@ OptionTable TableOf(Options& options, bool& on_yarn) {
        .store = StoreItem(
            options.lock_fds,
            [](const std::string& text) { return ParseNumber<int>(text, "a descriptor"); })},
+      {.name = "launcher-fd",
+       .value = "NUMBER",
+       .meaning = "a socket whose other end an external launcher holds, which starts the executors",
+       .store = StoreNumber(options.launcher_fd, "a descriptor")},
+      {.name = "launcher-host",
+       .value = "ADDRESS",
+       .meaning = "with --launcher-fd: the address of this machine at which executors reach it",
+       .store = StoreText(options.launcher_host)},
       {.name = "restarts",
        .value = "NUMBER",
        .meaning = "how often a detached job's ApplicationMaster may be started again",
@@ -114,6 +122,9 @@ absl::StatusOr<Options> ParseOptions(int argc, char** argv) {
   if (options.look_up) return absl::InvalidArgumentError("--look-up needs --on-yarn");
   if (options.job_folder.empty() || options.job_folder.front() != '/' || options.job_id().empty()) {
     return absl::InvalidArgumentError(kUsage);
+  }
+  if ((options.launcher_fd >= 0) != !options.launcher_host.empty()) {
+    return absl::InvalidArgumentError("--launcher-fd and --launcher-host come together");
   }
   TONY_ASSIGN_OR_RETURN(const os::Installation own, os::OwnInstallation());
   options.executor_path = own.daemon("tony-executor");

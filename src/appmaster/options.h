@@ -26,6 +26,12 @@ struct Options {
   /// the step of a workflow that the job is.
   std::vector<int> lock_fds;
 
+  /// The end of the socket pair with an external launcher, which starts the job's executors; -1:
+  /// the job runs on this machine.
+  int launcher_fd = -1;
+  /// The address of this machine at which these executors reach it.
+  std::string launcher_host;
+
   /// The facts that a NodeManager tells the processes of its containers.
   struct Yarn {
     std::string token_file;      ///< HADOOP_TOKEN_FILE_LOCATION

@@ -20,6 +20,7 @@
 #include "rpc/services/connection_acceptor.h"
 #include "storage/job_files.h"
 #include "storage/job_folder.h"
+#include "tony/v1/staging.pb.h"
 
 namespace tony::appmaster {
 
@@ -28,11 +29,24 @@ namespace tony::appmaster {
 /// event loop.
 class Platform {
  public:
+  /// What a backend has to know of this ApplicationMaster, and reports beside containers. The
+  /// functions are called on the event loop.
+  struct BackendSetup {
+    std::string address;  ///< of this ApplicationMaster
+    int incarnation = 1;
+    /// Another ApplicationMaster runs the job; nothing may be touched from then on.
+    std::function<void(const std::string& why)> deposed;
+    /// The job can get no container any more, and ends.
+    std::function<void(const std::string& why)> lost;
+    /// A sentence for the job's user.
+    std::function<void(const std::string& sentence)> note;
+  };
+
   virtual ~Platform() = default;
 
   virtual std::string job_id() const = 0;
   virtual std::string user() const = 0;          ///< the user who runs the job
-  virtual std::string backend_name() const = 0;  ///< "local", "yarn"
+  virtual std::string backend_name() const = 0;  ///< "local", "yarn", "launcher"
   /// The folder with job.xml and staged.json, where the events are written.
   virtual const storage::JobFolder& folder() const = 0;
   /// The folders for what outlives a task.
@@ -82,12 +96,17 @@ class Platform {
   /// Makes the entry to the job's page. `parts` outlive the entry. The codes of JobPage::Start().
   virtual absl::StatusOr<std::unique_ptr<PageEntry>> MakePageEntry(
       const PageParts& parts, const jobfile::BuildResult& built) = 0;
-  /// `address`: of this ApplicationMaster. `on_deposed` is called when another ApplicationMaster
-  /// runs the job; nothing may be touched from then on. The codes of os::ReadMachine(); on a
+  /// Replaces the paths of staged files by those under which executors find them.
+  virtual void Localize(v1::StagedFiles& /*staged*/) {}
+  /// The codes of os::ReadMachine(); on a
   /// cluster NotFound – the container was started without the token of an ApplicationMaster.
   virtual absl::StatusOr<std::unique_ptr<core::ClusterBackend>> MakeBackend(
       core::ClusterBackend::Listener& listener, const jobfile::BuildResult& built,
-      const std::string& address, std::function<void(const std::string& why)> on_deposed) = 0;
+      BackendSetup setup) = 0;
+  /// After MakeBackend(): a container's executor has said that it ends, as its program has. A
+  /// backend that sees ends by itself need not hear of it; another one reports the container's end.
+  virtual void OnExecutorLeft(const std::string& /*container_id*/,
+                              const core::ContainerEnd& /*end*/) {}
   /// After MakeBackend(): sentences for the job's user about how this platform runs the job.
   virtual std::vector<std::string> notes() const { return {}; }
   /// Publishes the address, so that clients and executors find the ApplicationMaster. The codes of

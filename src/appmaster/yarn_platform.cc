@@ -138,7 +138,7 @@ absl::StatusOr<std::string> YarnPlatform::TokensFor(const std::string& secret) c
 
 absl::StatusOr<std::unique_ptr<core::ClusterBackend>> YarnPlatform::MakeBackend(
     core::ClusterBackend::Listener& listener, const jobfile::BuildResult& built,
-    const std::string& address, std::function<void(const std::string& why)> on_deposed) {
+    BackendSetup setup) {
   const hadoop::Token* const token = tokens_.Find(hadoop::kAmRmToken);
   if (token == nullptr) {
     return absl::NotFoundError(absl::StrCat(yarn_.token_file, " lacks an AMRMToken"));
@@ -152,8 +152,8 @@ absl::StatusOr<std::unique_ptr<core::ClusterBackend>> YarnPlatform::MakeBackend(
   options.host = yarn_.node_host;
   options.user = job_.user();
   options.tracking_url = page_url_;
-  if (!absl::SimpleAtoi(address.substr(address.rfind(':') + 1), &options.rpc_port)) {
-    return absl::InternalError(absl::StrCat(address, " has no port"));
+  if (!absl::SimpleAtoi(setup.address.substr(setup.address.rfind(':') + 1), &options.rpc_port)) {
+    return absl::InternalError(absl::StrCat(setup.address, " has no port"));
   }
   options.launch = backend::ExecutorTemplate(job_);
   options.launch.tokens = [this](const std::string& secret) { return TokensFor(secret); };
@@ -169,7 +169,7 @@ absl::StatusOr<std::unique_ptr<core::ClusterBackend>> YarnPlatform::MakeBackend(
   options.kill_timeout = built.job.timeouts.container_kill * 2 / 5;
   options.waiting_notice = built.job.timeouts.waiting_notice;
   backend::YarnBackend::Events events;
-  events.deposed = on_deposed;
+  events.deposed = std::move(setup.deposed);
   events.failed = [&listener](const absl::Status& why) {
     listener.OnAllocationRefused(/*never_fits=*/false, std::string(why.message()));
   };

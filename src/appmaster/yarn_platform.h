@@ -51,7 +51,7 @@ class YarnPlatform : public Platform {
   absl::StatusOr<std::string> ReadAuthority() override;
   absl::StatusOr<std::unique_ptr<core::ClusterBackend>> MakeBackend(
       core::ClusterBackend::Listener& listener, const jobfile::BuildResult& built,
-      const std::string& address, std::function<void(const std::string& why)> on_deposed) override;
+      BackendSetup setup) override;
   absl::StatusOr<std::unique_ptr<PageEntry>> MakePageEntry(
       const PageParts& parts, const jobfile::BuildResult& built) override;
   absl::Status Publish(const std::string& address) override;

@@ -128,6 +128,7 @@ void Executor::Start(const rpc::Credentials& credentials) {
                                   },
                                   [this] { OnSaid(); }});
   connection_->Open();
+  TieToProcess();
   if (options_.registry_timeout > milliseconds::zero()) {
     registry_deadline_ = loop_.After(options_.registry_timeout, [this] {
       ShutDown(1, "the ApplicationMaster did not answer (tony.task.executor.registry-timeout-sec)");
@@ -454,6 +455,7 @@ void Executor::ShutDown(int exit_code, const std::string& why) {
   if (shutting_down_) return;
   LogInfo(absl::StrCat("shutting down: ", why));
   shutting_down_ = true;
+  leaving_because_ = why;
   exit_code_ = exit_code;
   horovod_->Stop();
   // Heartbeats continue and keep the lease alive; without a lease the program would be suspended
@@ -465,6 +467,8 @@ void Executor::ShutDown(int exit_code, const std::string& why) {
 void Executor::Leave() {
   heartbeat_timer_.reset();
   feed_.reset();
+  // Whatever the program's processes hold is free, so another executor may take its place.
+  if (options_.tells_its_end) Send(LeavingMessage(exit_code_ != 0, leaving_because_));
   // Queued messages (the end of the task, for example) and the last part of the logs are still
   // sent. A receiver that does not take them is waited for until the deadline only.
   unsaid_ = 3;

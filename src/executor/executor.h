@@ -25,6 +25,7 @@
 #include "executor/task/task_meter.h"
 #include "executor/task/task_ports.h"
 #include "executor/task/task_process.h"
+#include "executor/tie.h"
 #include "os/containment/keeper.h"
 #include "rpc/grpc/grpc_threads.h"
 #include "rpc/security/credentials.h"
@@ -106,6 +107,10 @@ class Executor {
   void ReportVisualization();
   void OnUsage(const core::TaskUsage& usage);
   void ShutDown(int exit_code, const std::string& why);
+  /// Ties this process to options_.tied_to_pid, if there is one.
+  void TieToProcess();
+  /// The process to which this one is tied has ended.
+  void OnTieEnded();
   /// False if no threads can be started; the reason has then been printed and the loop is about to
   /// stop.
   bool StartThreads();
@@ -149,6 +154,8 @@ class Executor {
   std::string hung_;  ///< why a hung program is being ended; empty: it is not
   std::unique_ptr<rpc::GrpcThreads> grpc_threads_;
   std::unique_ptr<EventLoop::Handle> grpc_watch_;
+  std::unique_ptr<Tie> tie_;     ///< null: this process is tied to no other
+  std::string leaving_because_;  ///< why this executor shuts down
   std::unique_ptr<EventLoop::Handle> registry_deadline_;
   std::unique_ptr<EventLoop::Handle> heartbeat_timer_;
   std::unique_ptr<EventLoop::Handle> leave_deadline_;

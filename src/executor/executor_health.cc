@@ -1,9 +1,10 @@
-// The part of the executor that runs on timers: heartbeats and the lease they renew, measurements,
-// and the search for strangers that listen on the task's ports.
+// The part of the executor that watches: heartbeats and the lease they renew, measurements,
+// strangers that listen on the task's ports, and the process to which it is tied.
 #include <algorithm>
 
 #include <unistd.h>
 
+#include "absl/strings/str_cat.h"
 #include "common/logging.h"
 #include "executor/executor.h"
 #include "executor/task/collective_counters.h"
@@ -91,6 +92,27 @@ void Executor::ReportStall() {
   if (stall == stall_) return;
   stall_ = std::move(stall);
   Send(StallMessage(run_, stall_));
+}
+
+void Executor::TieToProcess() {
+  if (options_.tied_to_pid == 0) return;
+  absl::StatusOr<std::unique_ptr<Tie>> tie =
+      Tie::To(loop_, options_.tied_to_pid, options_.tied_to_start, [this] { OnTieEnded(); });
+  if (!tie.ok()) {
+    LogWarning(std::string(tie.status().message()), {{"pid", options_.tied_to_pid}});
+    return loop_.Post([this] { OnTieEnded(); });
+  }
+  tie_ = *std::move(tie);
+}
+
+// The program has no grace: its resources were those of the other process, and are no longer this
+// executor's.
+void Executor::OnTieEnded() {
+  if (shutting_down_) return;
+  hung_ =
+      absl::StrCat("process ", options_.tied_to_pid, ", to which its executor is tied, has ended");
+  assignment_.set_kill_grace_ms(0);
+  ShutDown(1, hung_);
 }
 
 }  // namespace tony::executor

@@ -12,10 +12,12 @@
 #include "common/logging.h"
 #include "common/process_setup.h"
 #include "common/safe_text.h"
+#include "common/status_macros.h"
 #include "common/version.h"
 #include "executor/executor.h"
 #include "executor/options.h"
 #include "executor/output/own_secrets.h"
+#include "executor/voucher.h"
 #include "os/containment/keeper.h"
 #include "os/processes/fork_server.h"
 #include "rpc/security/credentials.h"
@@ -34,6 +36,17 @@ int Fail(const absl::Status& status, int exit_code) {
   return exit_code;
 }
 
+/// The executor's credentials, which are then no longer in the file that its program reads.
+absl::StatusOr<tony::rpc::Credentials> TakeCredentials(const tony::executor::Options& options) {
+  TONY_ASSIGN_OR_RETURN(tony::rpc::Credentials credentials,
+                        tony::executor::ReadCredentials(options));
+  if (!options.credentials_secret.empty()) {
+    TONY_RETURN_IF_ERROR(
+        tony::executor::RemoveOwnSecrets(options.token_file, options.credentials_secret));
+  }
+  return credentials;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -50,11 +63,13 @@ int main(int argc, char** argv) {
         argc, argv);  // from here on this process is the executor of one container
   }
   std::vector<std::string> environment;
-  for (char** variable = environ; *variable != nullptr; ++variable)
-    environment.push_back(*variable);
+  for (char** entry = environ; *entry != nullptr; ++entry) environment.push_back(*entry);
   absl::StatusOr<tony::executor::Options> options =
       tony::executor::ParseOptions(arguments, environment);
   if (!options.ok()) return Fail(options.status(), kBadUsage);
+  if (options->voucher_fd >= 0) {
+    return Fail(tony::executor::RedeemVoucher(*options, environment), kFailed);
+  }
   const absl::Status variables = tony::executor::AddVariables(*options, environment);
   if (!variables.ok()) return Fail(variables, kFailed);
   tony::SetLogLevel(options->log_level);
@@ -72,13 +87,8 @@ int main(int argc, char** argv) {
                 absl::IsResourceExhausted(keeper.status()) ? tony::kExitUnable : kFailed);
   }
   tony::RaiseOpenFiles();
-  absl::StatusOr<tony::rpc::Credentials> credentials = tony::executor::ReadCredentials(*options);
+  const absl::StatusOr<tony::rpc::Credentials> credentials = TakeCredentials(*options);
   if (!credentials.ok()) return Fail(credentials.status(), kFailed);
-  if (!options->credentials_secret.empty()) {
-    const absl::Status removed =
-        tony::executor::RemoveOwnSecrets(options->token_file, options->credentials_secret);
-    if (!removed.ok()) return Fail(removed, kFailed);
-  }
   char folder[4096];
   if (getcwd(folder, sizeof folder) == nullptr)
     return Fail(absl::InternalError("no working folder"), kFailed);

@@ -15,13 +15,14 @@
 #include "executor/setup/container_folders.h"
 #include "hadoop/auth/token_file.h"
 #include "os/files/files.h"
+#include "os/files/unique_fd.h"
 
 namespace tony::executor {
 namespace {
 
 constexpr char kUsage[] =
-    "tony-executor is started by tony, with --container-id=, --master=, and --credentials= or "
-    "--credentials-secret=";
+    "tony-executor is started by tony, with --container-id=, --master=, and --credentials=, "
+    "--credentials-secret= or --credentials-fd=; or by a launcher, with --voucher-fd= and --host=";
 
 absl::StatusOr<os::ContainmentWay> ParseContainment(const std::string& name) {
   const std::optional<os::ContainmentWay> way = os::ParseContainmentWay(name);
@@ -37,18 +38,35 @@ absl::StatusOr<int64_t> ParseMegabytes(const std::string& text) {
   return megabytes << 20;
 }
 
+absl::StatusOr<std::vector<int>> ParseGpus(const std::string& text) {
+  std::vector<int> gpus;
+  for (const absl::string_view item : absl::StrSplit(text, ',', absl::SkipEmpty())) {
+    TONY_ASSIGN_OR_RETURN(gpus.emplace_back(),
+                          ParseNumber<int>(std::string(item), "the index of a GPU"));
+  }
+  return gpus;
+}
+
+/// Whether the options are those of one of the two ways to start an executor.
+bool AreComplete(const Options& options) {
+  const int credentials = static_cast<int>(!options.credentials_file.empty()) +
+                          static_cast<int>(!options.credentials_secret.empty()) +
+                          static_cast<int>(options.credentials_fd >= 0);
+  if ((options.tied_to_pid > 0) != (options.tied_to_start > 0)) return false;
+  if (options.voucher_fd >= 0) return credentials == 0 && !options.host.empty();
+  return credentials == 1 && !options.container_id.empty() && !options.master_address.empty();
+}
+
 // Longer than 60 lines because it is a table with a row for each option.
 OptionTable TableOf(Options& options) {
   return {
       {.name = "container-id",
        .value = "ID",
        .meaning = "the id of the container that this process runs",
-       .required = true,
        .store = StoreText(options.container_id)},
       {.name = "master",
        .value = "HOST:PORT",
        .meaning = "the address of the ApplicationMaster",
-       .required = true,
        .store = StoreText(options.master_address)},
       {.name = "address-file",
        .value = "FILE",
@@ -66,6 +84,34 @@ OptionTable TableOf(Options& options) {
        .value = "NAME",
        .meaning = "the secret of Hadoop's token file that holds the credentials",
        .store = StoreText(options.credentials_secret)},
+      {.name = "credentials-fd",
+       .value = "NUMBER",
+       .meaning = "a pipe that holds the executor's own credentials",
+       .store = StoreNumber(options.credentials_fd, "a descriptor")},
+      {.name = "voucher-fd",
+       .value = "NUMBER",
+       .meaning = "a descriptor with the voucher that a launcher was given for this executor",
+       .store = StoreNumber(options.voucher_fd, "a descriptor")},
+      {.name = "host",
+       .value = "ADDRESS",
+       .meaning = "with --voucher-fd: the address at which other tasks reach this container",
+       .store = StoreText(options.host)},
+      {.name = "gpus",
+       .value = "NUMBERS",
+       .meaning = "with --voucher-fd: the indices of the container's GPUs, separated by commas",
+       .store = StoreParsed(options.gpus, &ParseGpus)},
+      {.name = "tied-to-pid",
+       .value = "PID",
+       .meaning = "end when this process ends",
+       .store = StoreNumber(options.tied_to_pid, "a process id", 1)},
+      {.name = "tied-to-start",
+       .value = "TICKS",
+       .meaning = "when that process was started: field 22 of /proc/PID/stat",
+       .store = StoreNumber(options.tied_to_start, "a number of clock ticks")},
+      {.name = "tells-its-end",
+       .meaning =
+           "tell the ApplicationMaster that this executor ends, since nobody else may see it",
+       .store = StoreFlag(options.tells_its_end)},
       {.name = "environment-file",
        .value = "FILE",
        .meaning =
@@ -109,9 +155,7 @@ absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& arguments,
   options.token_file = Variable(environment, "HADOOP_TOKEN_FILE_LOCATION");
   TONY_RETURN_IF_ERROR(tony::ParseOptions(TableOf(options),
                                           {std::next(arguments.begin()), arguments.end()}, kUsage));
-  if (options.credentials_file.empty() == options.credentials_secret.empty()) {
-    return absl::InvalidArgumentError(kUsage);
-  }
+  if (!AreComplete(options)) return absl::InvalidArgumentError(kUsage);
   return options;
 }
 
@@ -124,6 +168,12 @@ absl::Status AddVariables(const Options& options, std::vector<std::string>& envi
 
 absl::StatusOr<rpc::Credentials> ReadCredentials(const Options& options) {
   if (!options.credentials_file.empty()) return rpc::LoadCredentials(options.credentials_file);
+  if (options.credentials_fd >= 0) {
+    const os::UniqueFd pipe(options.credentials_fd);
+    TONY_ASSIGN_OR_RETURN(std::string text,
+                          os::ReadFile(absl::StrCat("/proc/self/fd/", options.credentials_fd)));
+    return rpc::ParseCredentials(std::move(text), "--credentials-fd");
+  }
   TONY_ASSIGN_OR_RETURN(const hadoop::TokenStore store, hadoop::ReadTokenFile(options.token_file));
   for (const auto& [name, secret] : store.secrets) {
     if (name == options.credentials_secret) return rpc::ParseCredentials(secret, name);

@@ -20,10 +20,11 @@ struct Options {
   // empty.
   std::string address_file;
   std::vector<std::string> address_command;  ///< see AddressCommand
-  // The executor's own credentials, with the role executor/<container id>; exactly one of the two
-  // is set.
+  // The executor's own credentials, with the role executor/<container id>; exactly one of the three
+  // is set, and none with a voucher.
   std::string credentials_file;
   std::string credentials_secret;  ///< name of a secret in `token_file`
+  int credentials_fd = -1;         ///< a pipe with the text
   std::string token_file;  ///< Hadoop's token file, from HADOOP_TOKEN_FILE_LOCATION; may be empty
   std::string environment_file;  ///< variables in addition to the environment; empty: none
   std::chrono::milliseconds registry_timeout{
@@ -34,6 +35,13 @@ struct Options {
   /// How long the program may write nothing before that is reported to the ApplicationMaster; 0:
   /// for ever.
   std::chrono::milliseconds silence_note{0};
+  // Only for an executor that an external launcher has started; see docs/design/launcher.md.
+  int voucher_fd = -1;    ///< has the voucher; the rest comes from the ApplicationMaster; -1: none
+  std::string host;       ///< the address at which other tasks reach this container
+  std::vector<int> gpus;  ///< indices of its devices
+  int tied_to_pid = 0;    ///< the process whose end ends this one; 0: none
+  int64_t tied_to_start = 0;        ///< when that was started, in clock ticks since the boot
+  bool tells_its_end = false;       ///< nobody else may see it
   bool collective_package = false;  ///< adds the folder of tony.collective to PYTHONPATH
 };
 

@@ -138,5 +138,32 @@ TEST(ExecutorOptionsTest, RefusesATimeThatIsNone) {
   }
 }
 
+TEST(ExecutorOptionsTest, AVoucherReplacesEverythingElse) {
+  const auto options = Parse({"--voucher-fd=7", "--host=node-1", "--gpus=0,3", "--tied-to-pid=12",
+                              "--tied-to-start=34567890123"});
+  ASSERT_TRUE(options.ok()) << options.status();
+  EXPECT_EQ(options->voucher_fd, 7);
+  EXPECT_EQ(options->host, "node-1");
+  EXPECT_THAT(options->gpus, ElementsAre(0, 3));
+  EXPECT_EQ(options->tied_to_pid, 12);
+  EXPECT_EQ(options->tied_to_start, 34567890123);
+}
+
+TEST(ExecutorOptionsTest, HalfOfALaunchersOptionsIsRefused) {
+  const std::vector<std::vector<std::string>> lines = {
+      {"--voucher-fd=7"},
+      {"--voucher-fd=7", "--host=h", "--credentials=f"},
+      {"--voucher-fd=7", "--host=h", "--tied-to-pid=12"},
+      {"--voucher-fd=7", "--host=h", "--tied-to-start=12"},
+      {"--voucher-fd=7", "--host=h", "--gpus=0,-1"},
+      {"--voucher-fd=7", "--host=h", "--gpus=a"},
+      {"--voucher-fd=-7", "--host=h"},
+      {"--container-id=c", "--master=m:1", "--credentials=f", "--credentials-fd=4"},
+      {"--master=m:1", "--credentials-fd=4"}};
+  for (const std::vector<std::string>& line : lines) {
+    EXPECT_TRUE(absl::IsInvalidArgument(Parse(line).status())) << line.back();
+  }
+}
+
 }  // namespace
 }  // namespace tony::executor

@@ -50,7 +50,7 @@ MAY_INCLUDE = {
 # its list, and not those after it. "." is the house's own folder.
 FOLDER_ORDER = {
     "appmaster": ["page", "record", "."],
-    "backend": ["image", "local", "yarn"],
+    "backend": ["image", "local", "yarn", "launcher"],
     "client": [
         *("cli", "show", "jobs", "catalog", "follow", "remote_logs", "staging", "workflow", "yarn", "submit"),
         *("completion", "exec"),

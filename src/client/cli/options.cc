@@ -14,6 +14,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "backend/launcher/packet_socket.h"
 #include "client/cli/exit_status.h"
 #include "client/cli/keys_file.h"
 #include "client/cli/python_program.h"
@@ -170,6 +171,7 @@ absl::Status AddOverrides(const CommandLine& line, SubmitOptions& options) {
 
 }  // namespace
 
+// Longer than 60 lines because it is a table with a row for each option.
 const OptionTable& SubmitTable() {
   static const OptionTable table = {
       {"conf_file", "FILE", false, "the job file (XML); the same as naming it without an option"},
@@ -195,7 +197,9 @@ const OptionTable& SubmitTable() {
        "starts TensorBoard beside the job on this log folder"},
       {.name = "backend",
        .value = "NAME",
-       .meaning = "where the job runs: local, this machine, or yarn, a Hadoop cluster",
+       .meaning =
+           "where the job runs: local, this machine; yarn, a Hadoop cluster; launcher, where "
+           "the program that starts tony-submit starts executors",
        .choices = jobfile::ChoicesOf("tony.backend")},
       {"detach", kFlag, false, "print the job's id and return while the job goes on"},
       {"dry-run", kFlag, false, "check everything and print what would run, without running it"},
@@ -223,6 +227,9 @@ const OptionTable& SubmitTable() {
        "unless given"},
       {"stop-with", "PID", false,
        "stop the job when the process PID ends, which started this program"},
+      {"launcher-fd", "NUMBER", false,
+       "with --backend launcher: the descriptor of a Unix socket (SOCK_SEQPACKET), by which the "
+       "program that starts tony-submit takes orders"},
       {"debug", kFlag, false,
        "tony's own programs log everything: the same as --conf tony.application.log-level=debug"},
       {"version", kFlag, false, "print the version"},
@@ -295,6 +302,22 @@ absl::Status ReadStopWith(const CommandLine& line, SubmitOptions& options) {
   return absl::OkStatus();
 }
 
+/// InvalidArgument – the value of --launcher-fd is no descriptor, or the job could outlive it.
+absl::Status ReadLauncher(const CommandLine& line, SubmitOptions& options) {
+  if (!line.Has("launcher-fd")) return absl::OkStatus();
+  if (!absl::SimpleAtoi(line.Value("launcher-fd"), &options.launcher_fd)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--launcher-fd '", line.Value("launcher-fd"), "' is no descriptor"));
+  }
+  TONY_RETURN_IF_ERROR(
+      Annotate(backend::PacketSocket::Check(options.launcher_fd), "--launcher-fd"));
+  if (options.detach) {
+    return absl::InvalidArgumentError(
+        "--launcher-fd excludes --detach: the job ends with its launcher");
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckLogs(const SubmitOptions& options) {
   if (!options.logs) return absl::OkStatus();
   if (options.detach) {
@@ -346,6 +369,7 @@ absl::StatusOr<SubmitOptions> ParseSubmitOptions(const std::vector<std::string>&
   if (line.Has("logs")) options.logs = line.Value("logs");
   TONY_RETURN_IF_ERROR(CheckLogs(options));
   TONY_RETURN_IF_ERROR(ReadStopWith(line, options));
+  TONY_RETURN_IF_ERROR(ReadLauncher(line, options));
   options.debug = line.Has("debug");
   TONY_ASSIGN_OR_RETURN(options.job_file, JobFile(line));
   TONY_RETURN_IF_ERROR(AddOverrides(line, options));

@@ -35,10 +35,11 @@ struct SubmitOptions {
   bool detach = false;                ///< return the job's id and leave
   bool dry_run = false;               ///< show what would run
   bool json = false;
-  bool quiet = false;  ///< only the verdict
-  int stop_with = 0;   ///< the parent process whose end stops the job; 0: there is none
-  bool all = false;    ///< the table lists each task, also where many are alike
-  bool debug = false;  ///< tony.application.log-level=debug, also for tony-submit itself
+  bool quiet = false;    ///< only the verdict
+  int stop_with = 0;     ///< the parent process whose end stops the job; 0: there is none
+  int launcher_fd = -1;  ///< a socket whose other end the job's launcher holds; -1: none was given
+  bool all = false;      ///< the table lists each task, also where many are alike
+  bool debug = false;    ///< tony.application.log-level=debug, also for tony-submit itself
   bool version = false;
   bool help = false;
   /// The task (worker:0), or the type (worker), whose output is printed while the job runs, instead

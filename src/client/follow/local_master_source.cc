@@ -160,6 +160,8 @@ void LocalMasterSource::Restart() {
   started_at_ = clock_.Now();
   absl::StatusOr<MasterStart> start =
       MasterStart::Begin(options_.folder, {.lock_fds = options_.lock_fds,
+                                           .launcher_fd = options_.launcher_fd,
+                                           .launcher_host = options_.launcher_host,
                                            .open_files = options_.open_files,
                                            .predecessor = predecessor_});
   if (!start.ok()) return OnStartFailed(start.status());

@@ -70,6 +70,12 @@ absl::StatusOr<MasterStart> MasterStart::Begin(const storage::JobFolder& folder,
         absl::StrCat("--lock-fd=", kClientFd + request.inherited_fds.size()));
     request.inherited_fds.push_back(lock);
   }
+  if (options.launcher_fd >= 0) {
+    request.arguments.push_back(
+        absl::StrCat("--launcher-fd=", kClientFd + request.inherited_fds.size()));
+    request.arguments.push_back(absl::StrCat("--launcher-host=", options.launcher_host));
+    request.inherited_fds.push_back(options.launcher_fd);
+  }
   TONY_ASSIGN_OR_RETURN(os::Subprocess process, os::StartOwnProgram(request));
   return MasterStart(MasterProcess(std::move(process), std::move(own_end)), log_path);
 }

@@ -30,6 +30,10 @@ class MasterProcess {
     /// The locks of the job's checkpoint folder and of its step, which the ApplicationMaster and
     /// its executors inherit: while any process of the job lives, no other job gets them.
     std::vector<int> lock_fds;
+    /// The end of the socket pair with the job's launcher, which the ApplicationMaster inherits;
+    /// -1: the job runs on this machine.
+    int launcher_fd = -1;
+    std::string launcher_host;  ///< the address of this machine at which the executors reach it
     int restarts = 0;      ///< how often the keeper of a detached ApplicationMaster starts it again
     Duration deadline{0};  ///< for its first answer
     /// The soft limit on open files of the users' programs; 0: this process's own.

@@ -74,7 +74,10 @@ std::unique_ptr<LaunchedJob> StartJob(const Environment& environment, const jobf
       .exit_deadline = conf.GetDuration("tony.client.am-exit-timeout-ms"),
       .restarts = static_cast<int>(conf.GetNumber("tony.am.max-restarts")),
       .open_files = environment.open_files,
-      .lock_fds = std::move(lock_fds)};
+      .lock_fds = std::move(lock_fds),
+      .launcher_fd = launch.launcher_fd,
+      .launcher_host =
+          launch.launcher_fd >= 0 ? conf.GetText("tony.launcher.host") : std::string()};
   auto sweep = std::make_unique<HistorySweep>(job.result.local.dir, job.result.local.history_days,
                                               ReadClocks(clock.UnixMillis()));
   absl::StatusOr<MasterProcess> master =
@@ -82,6 +85,8 @@ std::unique_ptr<LaunchedJob> StartJob(const Environment& environment, const jobf
                                     .leased = launch.leased,
                                     .guard_fd = guard->get(),
                                     .lock_fds = limits.lock_fds,
+                                    .launcher_fd = limits.launcher_fd,
+                                    .launcher_host = limits.launcher_host,
                                     .restarts = limits.restarts,
                                     .deadline = limits.start_deadline,
                                     .open_files = limits.open_files});

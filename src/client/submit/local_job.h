@@ -27,6 +27,7 @@ struct LocalLaunch {
   bool detached = false;      ///< the job outlives this process
   bool leased = false;        ///< though detached, it needs an owner who follows it
   std::vector<int> lock_fds;  ///< see MasterProcess::Options; the checkpoint folder's is added
+  int launcher_fd = -1;       ///< see MasterProcess::Options
   /// Called with the job's id before its folder is made; an error ends the launch. May be null.
   std::function<absl::Status(const std::string& job_id)> on_id = nullptr;
   /// Asked when everything is staged: an error ends the launch. May be null.

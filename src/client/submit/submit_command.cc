@@ -104,7 +104,8 @@ int RunLocalJob(const SubmitOptions& options, const Environment& environment,
   const SystemClock clock;
   FailedLaunch failed;
   const std::unique_ptr<LaunchedJob> launched =
-      LaunchLocalJob(options, environment, job, {.detached = options.detach}, failed);
+      LaunchLocalJob(options, environment, job,
+                     {.detached = options.detach, .launcher_fd = options.launcher_fd}, failed);
   if (failed.problem) return Refuse(options, {*failed.problem});
   if (failed.told) return failed.exit_code;
   if (launched == nullptr) return FailWith(failed.why, failed.exit_code);
@@ -137,6 +138,19 @@ int RunLocalJob(const SubmitOptions& options, const Environment& environment,
   return EndLocalJob(verdict, launched->folder);
 }
 
+/// Whether the job and the option --launcher-fd belong together.
+absl::Status CheckLauncher(const SubmitOptions& options, const jobfile::BuildResult& built) {
+  const bool wanted = built.backend == jobfile::Backend::kLauncher;
+  if (wanted == (options.launcher_fd >= 0) || (wanted && options.dry_run)) return absl::OkStatus();
+  if (!wanted) {
+    return absl::InvalidArgumentError(
+        "--launcher-fd has no effect unless tony.backend is launcher; add --backend launcher");
+  }
+  return absl::InvalidArgumentError(
+      "tony.backend is launcher, and there is none: the program that starts executors has to start "
+      "tony-submit with --launcher-fd (docs/design/launcher.md)");
+}
+
 /// Checks the job and runs it. `step`: null unless the submission is one.
 int Submit(const SubmitOptions& given, const Environment& environment, Step* step) {
   SubmitOptions options = given;
@@ -149,6 +163,8 @@ int Submit(const SubmitOptions& given, const Environment& environment, Step* ste
     job = Load(options, environment);
   }
   if (!job.result.ok()) return Refuse(options, job.result.problems, step);
+  const absl::Status launcher = CheckLauncher(options, job.result);
+  if (!launcher.ok()) return FailWith(launcher, kBadUsage);
   if (!options.quiet) PrintProblems(job.result.notes, "note: ");
   if (options.logs) {
     const absl::Status resolved = ResolveLogs(job.result.job, *options.logs);
@@ -165,13 +181,16 @@ int Submit(const SubmitOptions& given, const Environment& environment, Step* ste
     }
   }
   if (options.dry_run) {
-    const auto problem = local ? CheckCheckpointFolder(job) : std::nullopt;
+    const auto problem =
+        job.result.backend == jobfile::Backend::kYarn ? std::nullopt : CheckCheckpointFolder(job);
     if (problem) return Refuse(options, {*problem});
     options.json ? WriteBytes(RenderDryRunJson(job)) : WriteOut(RenderDryRun(job));
     return 0;
   }
-  if (!local) return RunYarnJob(options, environment, job, step);
-  if (step != nullptr && !step->key().empty()) {
+  if (job.result.backend == jobfile::Backend::kYarn) {
+    return RunYarnJob(options, environment, job, step);
+  }
+  if (local && step != nullptr && !step->key().empty()) {
     return RunLocalStep(*step, environment, job);
   }
   return RunLocalJob(options, environment, job, step);

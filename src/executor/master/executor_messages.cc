@@ -97,4 +97,11 @@ v1::ExecutorMessage StallMessage(TaskRun run, const std::string& sentence) {
   return message;
 }
 
+v1::ExecutorMessage LeavingMessage(bool lost, const std::string& sentence) {
+  v1::ExecutorMessage message;
+  message.mutable_leaving()->set_lost(lost);
+  message.mutable_leaving()->set_sentence(rpc::ToUtf8(sentence));
+  return message;
+}
+
 }  // namespace tony::executor

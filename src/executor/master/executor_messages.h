@@ -45,5 +45,7 @@ v1::ExecutorMessage VisualizationMessage(TaskRun run, bool listens);
 /// The ranks of the task's program say that they wait for each other; empty: they go on. Text that
 /// is not UTF-8 is made so.
 v1::ExecutorMessage StallMessage(TaskRun run, const std::string& sentence);
+/// The last message. `lost`: the executor was not told to end. Text that is not UTF-8 is made so.
+v1::ExecutorMessage LeavingMessage(bool lost, const std::string& sentence);
 
 }  // namespace tony::executor

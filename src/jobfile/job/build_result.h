@@ -56,7 +56,7 @@ struct Packaging {
 enum class FileChecks { kOn, kOff };
 
 /// The backend on which a job runs.
-enum class Backend { kLocal, kYarn };
+enum class Backend { kLocal, kYarn, kLauncher };
 
 /// The result of BuildJob().
 struct BuildResult {

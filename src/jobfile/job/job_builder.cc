@@ -220,9 +220,9 @@ LocalSettings BuildLocalSettings(const Configuration& configuration) {
 
 BuildResult BuildJob(const Configuration& configuration, FileChecks file_checks) {
   BuildResult result;
-  if (absl::AsciiStrToLower(configuration.GetText("tony.backend")) == "yarn") {
-    result.backend = Backend::kYarn;
-  }
+  const std::string backend = absl::AsciiStrToLower(configuration.GetText("tony.backend"));
+  if (backend == "yarn") result.backend = Backend::kYarn;
+  if (backend == "launcher") result.backend = Backend::kLauncher;
   CheckKeys(configuration, file_checks, &result);
   if (IsHopeless(configuration, &result)) return result;
   result.packaging = BuildPackaging(configuration);
@@ -245,8 +245,8 @@ BuildResult BuildJob(const Configuration& configuration, FileChecks file_checks)
   if (on_yarn && !configuration.IsSet("tony.am.reattach-timeout-ms")) {
     result.job.timeouts.reattach = kReattachOnYarn;
   }
-  if (on_yarn) {
-    // Only YARN needs the limit: the local backend grants a gang all of its containers or none.
+  if (result.backend != Backend::kLocal) {
+    // Only these need the limit: the local backend grants a gang all of its containers or none.
     result.job.timeouts.gang_hold = configuration.GetDuration("tony.container.hold-timeout-ms");
   }
   CheckJob(configuration, &result);

@@ -55,11 +55,22 @@ class JobChecker {
     CheckTotals();
     CheckImages(configuration_, &result_);
     if (result_.backend == Backend::kYarn) CheckOnYarn();
+    if (result_.backend == Backend::kLauncher) CheckOnLauncher();
   }
 
  private:
   void Complain(const std::string& key, const std::string& message, const std::string& remedy) {
     result_.problems.push_back(ProblemAt(configuration_, key, message, remedy));
+  }
+
+  void CheckOnLauncher() {
+    if (configuration_.GetText("tony.launcher.host").empty()) {
+      Complain("tony.launcher.host", "is empty",
+               "name the address of this machine at which the executors reach it");
+    }
+    if (result_.images.by_type.empty()) return;
+    Complain("tony.docker.enabled", "has no effect where a launcher starts the executors",
+             "let the launcher start them in images, and leave the key out");
   }
 
   void CheckSingleContainer() {

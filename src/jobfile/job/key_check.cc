@@ -192,8 +192,7 @@ class KeyChecker {
 
   void CheckPath(const std::string& name, const Setting& setting, const std::string& path) {
     if (!UriScheme(path).empty()) {
-      const char* const why =
-          on_yarn() ? "has to be packed here" : "the local backend copies local files only";
+      const char* const why = on_yarn() ? "has to be packed here" : "only YARN's nodes fetch files";
       return Complain(setting, name, absl::StrCat(path, " is remote, and ", why),
                       "fetch it and name the local copy");
     }

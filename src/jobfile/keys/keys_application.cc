@@ -17,10 +17,19 @@ KeyGroup ApplicationKeys() {
       {.name = "tony.backend",
        .type = ValueType::kChoice,
        .default_value = "local",
-       .choices = {"local", "yarn"},
+       .choices = {"local", "yarn", "launcher"},
        .meaning =
-           "Where the job runs: on this machine, or on a Hadoop cluster. `--backend` sets it "
-           "for one submission, the site file for all."},
+           "Where the job runs: on this machine, on a Hadoop cluster, or where the program that "
+           "starts `tony-submit` starts executors, as Spark's driver does "
+           "([design](design/launcher.md)). "
+           "`--backend` sets it for one submission, the site file for all."},
+      {.name = "tony.launcher.host",
+       .default_value = "127.0.0.1",
+       .status = KeyStatus::kOneBackend,
+       .reason = "launcher",
+       .meaning = "The address of this machine at which the executors reach the ApplicationMaster. "
+                  "At 127.0.0.1 only programs of the same user may connect; at another address "
+                  "certificates alone decide."},
       {.name = "tony.application.rdma",
        .type = ValueType::kBoolean,
        .default_value = "false",

@@ -21,6 +21,14 @@ std::shared_ptr<grpc::ServerCredentials> MakeServerCredentials(const Credentials
   return grpc::SslServerCredentials(options);
 }
 
+std::shared_ptr<grpc::ServerCredentials> MakeOpenServerCredentials(const Credentials& credentials) {
+  SetUpTls();
+  KeepGrpcUp();
+  grpc::SslServerCredentialsOptions options(GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE);
+  options.pem_key_cert_pairs.push_back({credentials.key_pem, credentials.certificate_pem});
+  return grpc::SslServerCredentials(options);
+}
+
 std::shared_ptr<grpc::ChannelCredentials> MakeChannelCredentials(const Credentials& credentials) {
   SetUpTls();
   KeepGrpcUp();

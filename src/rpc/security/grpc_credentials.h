@@ -26,7 +26,12 @@ inline constexpr int kBandwidthProbe = 0;
 /// certificate of the job.
 std::shared_ptr<grpc::ServerCredentials> MakeServerCredentials(const Credentials& credentials);
 
-/// Credentials for a client's or executor's channel. Use them together with MakeChannelArguments().
+/// Credentials for a server whose peers have no certificate yet: they check it, and it does not ask
+/// for theirs.
+std::shared_ptr<grpc::ServerCredentials> MakeOpenServerCredentials(const Credentials& credentials);
+
+/// Credentials for a client's or executor's channel. Without a certificate, for such a server. Use
+/// them together with MakeChannelArguments().
 std::shared_ptr<grpc::ChannelCredentials> MakeChannelCredentials(const Credentials& credentials);
 
 /// Arguments that make the channel accept only the ApplicationMaster's certificate, at whatever

@@ -39,6 +39,10 @@ core::input::ExecutorAttached ToInput(const std::string& container_id, const v1:
   return attached;
 }
 
+core::input::ContainerEnded ToInput(const std::string& container_id, const v1::Leaving& leaving) {
+  return {container_id, {.lost = leaving.lost(), .sentence = leaving.sentence()}};
+}
+
 /// The input that a message means for the state machine; nullopt for an empty message.
 std::optional<core::JobInput> ToInput(const std::string& container_id,
                                       const v1::ExecutorMessage& message) {
@@ -92,6 +96,8 @@ std::optional<core::JobInput> ToInput(const std::string& container_id,
           body.attempt(),
           {body.sentence(), {body.missing().begin(), body.missing().end()}}};
     }
+    case v1::ExecutorMessage::kLeaving:
+      return ToInput(container_id, message.leaving());
     case v1::ExecutorMessage::kFeed:  // not for the state machine
     case v1::ExecutorMessage::BODY_NOT_SET:
       break;

@@ -13,6 +13,7 @@
 #include "rpc/convert/utf8.h"
 #include "rpc/grpc/stream_reactor.h"
 #include "rpc/security/peer_role.h"
+#include "rpc/services/held_call.h"
 #include "rpc/services/refused.h"
 
 namespace tony::rpc {
@@ -31,39 +32,6 @@ grpc::Status CheckClient(const grpc::CallbackServerContext& context, const std::
   LogRefusal(log, context, job_id, why);
   return grpc::Status(grpc::StatusCode::PERMISSION_DENIED, why);
 }
-
-/// A request that is answered later or cancelled. Lives until gRPC is done with it and no answer
-/// can come any more. Thread safe.
-class LaterCall : public grpc::ServerUnaryReactor, public std::enable_shared_from_this<LaterCall> {
- public:
-  /// A new call, which keeps itself alive until gRPC is done with it.
-  static std::shared_ptr<LaterCall> Make() {
-    auto call = std::make_shared<LaterCall>();
-    call->self_ = call;
-    return call;
-  }
-
-  /// Finishes the call once. `fill` fills the response, if `status` is OK.
-  template <typename Fill>
-  void Answer(const absl::Status& status, Fill fill) {
-    {
-      std::lock_guard lock(mutex_);
-      if (std::exchange(answered_, true)) return;
-    }
-    if (status.ok()) fill();
-    Finish(ToGrpc(status));
-  }
-
-  void OnCancel() override {
-    Answer(absl::CancelledError("nobody waits for the answer any more"), [] {});
-  }
-  void OnDone() override { self_.reset(); }
-
- private:
-  std::mutex mutex_;
-  bool answered_ = false;
-  std::shared_ptr<LaterCall> self_;
-};
 
 /// Writes the log to one client: one event at a time, and measurements while no event is left. The
 /// log's mutex guards its state. The client gets the log's own copy of each event.
@@ -193,7 +161,7 @@ grpc::ServerUnaryReactor* JobService::OpenPage(grpc::CallbackServerContext* cont
                                                v1::OpenPageResponse* response) {
   const grpc::Status allowed = CheckClient(*context, job_id_, refused_log_);
   if (!allowed.ok()) return new Refused<grpc::ServerUnaryReactor>(allowed);
-  const std::shared_ptr<LaterCall> call = LaterCall::Make();
+  const std::shared_ptr<HeldCall> call = HeldCall::Make();
   callbacks_.on_page([call, response](const absl::StatusOr<std::string>& url) {
     call->Answer(url.status(), [&] { response->set_url(ToUtf8(*url)); });
   });
@@ -209,7 +177,7 @@ grpc::ServerUnaryReactor* JobService::Feeds(grpc::CallbackServerContext* context
                                             const v1::FeedsRequest*, v1::FeedsResponse* response) {
   const grpc::Status allowed = CheckClient(*context, job_id_, refused_log_);
   if (!allowed.ok()) return new Refused<grpc::ServerUnaryReactor>(allowed);
-  const std::shared_ptr<LaterCall> call = LaterCall::Make();
+  const std::shared_ptr<HeldCall> call = HeldCall::Make();
   callbacks_.on_feeds([call, response](const absl::StatusOr<core::JobFeeds>& feeds) {
     call->Answer(feeds.status(), [&] { *response = ToProto(*feeds); });
   });
@@ -221,9 +189,9 @@ grpc::ServerUnaryReactor* JobService::EndFeed(grpc::CallbackServerContext* conte
                                               v1::EndFeedResponse*) {
   const grpc::Status allowed = CheckClient(*context, job_id_, refused_log_);
   if (!allowed.ok()) return new Refused<grpc::ServerUnaryReactor>(allowed);
-  const std::shared_ptr<LaterCall> call = LaterCall::Make();
+  const std::shared_ptr<HeldCall> call = HeldCall::Make();
   callbacks_.on_end_feed(request->feed(),
-                         [call](const absl::Status& status) { call->Answer(status, [] {}); });
+                         [call](const absl::Status& status) { call->Answer(status); });
   return call.get();
 }
 

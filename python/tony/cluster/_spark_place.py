@@ -1,0 +1,304 @@
+"""Nodes inside Spark's executors: this process is the launcher of their job (docs/design/launcher.md).
+
+A thread takes the ApplicationMaster's orders, and carries them out by Spark jobs.
+"""
+
+import hashlib
+import os
+import shutil
+import tempfile
+import threading
+import time
+from typing import Any, Dict, List, NamedTuple, Optional, Set
+
+from .. import _launcher, _programs
+from .._job import Job, submit
+from .._launcher import Order
+from ..spec import JobSpec
+from . import _spark_task
+
+DYNAMIC_ALLOCATION = "spark.dynamicAllocation.enabled"
+_BUNDLE = "tony-runtime.tar.gz"
+# Between two looks at the socket and at Spark's executors.
+_PAUSE = 0.2
+# Between two placing jobs that have not placed everything.
+_PLACING_PAUSE = 0.3
+_NOTICE_SECONDS = 5.0
+_MOST_KILLS = 20
+
+
+class _Node(NamedTuple):
+    """A started node."""
+
+    executor: str
+    host: str
+    pid: int
+    start: int
+
+
+def check(sc: Any) -> None:
+    """Raises ValueError for an application that cannot hold nodes."""
+    if str(sc.getConf().get(DYNAMIC_ALLOCATION, "false")).lower() == "true":
+        raise ValueError(f"{DYNAMIC_ALLOCATION} is true: Spark would end executors whose only work is a node; set it to "
+                         "false, or give place='tony'")
+    if sc.master == "local" or sc.master.startswith("local["):
+        raise ValueError(f"the master {sc.master} has no executors beside Spark's driver; give place='tony'")
+
+
+class SparkLauncher:
+    """Carries out the orders of one job. Its thread ends with the job, or with the SparkContext."""
+
+    def __init__(self, sc: Any, program: Optional[str] = None, deadline: float = 120.0) -> None:
+        """program: tony-executor's path on all hosts; by default it comes in the runtime bundle of this installation.
+
+        deadline: seconds without a further Spark executor after which orders that wait are refused.
+        """
+        check(sc)
+        self._sc = sc
+        self._deadline = deadline
+        self.socket = _launcher.Socket()
+        self._folder = tempfile.mkdtemp(prefix="tony-launcher-")
+        self._lock = threading.Lock()  # of what follows
+        self._orders: Dict[str, Order] = {}
+        self._nodes: Dict[str, _Node] = {}
+        self._kills: Dict[str, int] = {}  # nodes that are to be killed → tries
+        self._placing: Set[str] = set()  # containers for which a Spark job runs
+        self._waits_since = time.monotonic()
+        self._noticed = 0.0
+        self._over = threading.Event()
+        self._work = threading.Event()
+        self._settings = self._ship_program(program)
+
+    def start(self) -> None:
+        """Begins to take orders; tony-submit has its end of the socket by now."""
+        self.socket.theirs.close()
+        for work in (self._take_orders, self._place_and_kill):
+            threading.Thread(target=self._run, args=(work,), name="tony-launcher", daemon=True).start()
+
+    def close(self) -> None:
+        """Ends the job, if it has not ended."""
+        self._over.set()
+        self._work.set()
+        self.socket.close()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def await_end(self, timeout: float) -> bool:
+        """Whether the job has ended within `timeout` seconds."""
+        return self._over.wait(timeout)
+
+    def _run(self, work: Any) -> None:
+        try:
+            work()
+        except _launcher.Gone:
+            pass
+        except Exception as error:  # pylint: disable=broad-except  # Spark's are py4j's, and many
+            if not self._over.is_set():
+                self.socket.refused(f"Spark does not place nodes any more: {str(error).splitlines()[0]}")
+        finally:
+            self.close()
+
+    def _ship_program(self, program: Optional[str]) -> _spark_task.Settings:
+        if program:
+            return _spark_task.Settings(os.path.abspath(program), None, "", {})
+        prefix = os.path.dirname(_programs.find_programs())
+        # Of an installation, and of a build.
+        places = [os.path.join(prefix, folder, _BUNDLE) for folder in ("lib/tony", "runtime")]
+        bundle = next((place for place in places if os.path.exists(place)), None)
+        if bundle is None:
+            raise ValueError(f"{places[0]} is missing, by which Spark's hosts get tony-executor; install tony as a "
+                             "package")
+        with open(bundle, "rb") as file:
+            digest = hashlib.sha256(file.read()).hexdigest()[:16]
+        return _spark_task.Settings(None, self._ship(bundle, digest), digest, {})
+
+    def _ship(self, path: str, name: str) -> str:
+        """Gives a file to all Spark executors, under a name that no other file of the application has."""
+        shipped = os.path.join(self._folder, f"{os.path.basename(self._folder)}-{name}")
+        shutil.copyfile(path, shipped)
+        self._sc.addFile(shipped)
+        return os.path.basename(shipped)
+
+    def _take_orders(self) -> None:
+        watched = time.monotonic()
+        while not self._over.is_set():
+            message = self.socket.receive(_PAUSE)
+            while message is not None:
+                self._take(message)
+                message = self.socket.receive(0)
+            self._work.set()
+            if time.monotonic() - watched >= 2 * _PAUSE:
+                self._look_for_lost()
+                watched = time.monotonic()
+
+    def _take(self, message: Dict[str, Any]) -> None:
+        kind, container = message.get("type"), message.get("container", "")
+        with self._lock:
+            if kind == "hello":
+                self._greet(message)
+            elif kind == "file":
+                name = f"{len(self._settings.files)}-{os.path.basename(message['path'])}"
+                files = {**self._settings.files, message["name"]: self._ship(message["path"], name)}
+                self._settings = self._settings._replace(files=files)
+            elif kind == "start":
+                if not self._orders:
+                    self._waits_since = time.monotonic()
+                self._orders[container] = _launcher.order_from(message)
+            elif kind == "kill" and message.get("gone"):
+                self._nodes.pop(container, None)
+            elif kind == "kill" and container in self._nodes:
+                self._kills[container] = 0
+            elif kind == "kill":
+                self._orders.pop(container, None)
+                if container not in self._placing:
+                    self.socket.ended(container, "it was not started")
+
+    def _greet(self, hello: Dict[str, Any]) -> None:
+        if hello["version"] != _launcher.VERSION:
+            self.socket.refused(f"the ApplicationMaster speaks version {hello['version']} with its launcher, and this "
+                                f"package {_launcher.VERSION}; update the older one")
+        self._orders.clear()
+        for container in hello["containers"]:
+            if container not in self._nodes:
+                self.socket.ended(container, "the launcher does not know it", seen=False)
+        for container in self._nodes:
+            if container not in hello["containers"]:
+                self._kills[container] = 0
+
+    def _executors(self) -> List[str]:
+        """The ids of the Spark executors that live."""
+        # pylint: disable-next=protected-access  # Python's SparkContext does not have it
+        ids = str(self._sc._jsc.sc().getExecutorIds().mkString(","))
+        return ids.split(",") if ids else []
+
+    def _look_for_lost(self) -> None:
+        with self._lock:
+            if not self._nodes:
+                return
+        alive = set(self._executors())
+        with self._lock:
+            for container, node in list(self._nodes.items()):
+                if node.executor not in alive:
+                    del self._nodes[container]
+                    self._kills.pop(container, None)
+                    # Its node has told so by itself, unless its host is gone, too.
+                    self.socket.ended(container, f"Spark executor {node.executor} on {node.host} is lost", seen=False)
+
+    def _place_and_kill(self) -> None:
+        while not self._over.is_set():
+            self._work.wait()
+            self._work.clear()
+            with self._lock:
+                orders, kills = list(self._orders.values()), dict(self._kills)
+            if kills:
+                self._kill(kills)
+            if orders:
+                self._place(orders)
+
+    def _place(self, orders: List[Order]) -> None:
+        with self._lock:
+            settings, busy = self._settings, {node.executor for node in self._nodes.values()}
+            self._placing = {order.container for order in orders}
+        # A task without an order stays for a moment in an executor that has a node, so that the others go elsewhere.
+        fillers = len(busy) * max(1, self._sc.defaultParallelism // max(1, len(self._executors()))) if busy else 0
+        parts: List[Any] = [*([order] for order in orders), *([] for _ in range(fillers))]
+        place = _spark_task.place
+        found = self._job(parts, lambda part: place(part, settings))
+        for result in found:
+            if result["container"] is not None:
+                self._take_result(result["container"], result)
+        with self._lock:
+            self._placing.clear()
+            left = [order for order in orders if order.container in self._orders]
+        if left:
+            self._wait(len(orders) - len(left), len(left))
+
+    def _take_result(self, container: str, result: Dict[str, Any]) -> None:
+        with self._lock:
+            wanted = container in self._orders
+            if result["state"] == "placed":
+                self._orders.pop(container, None)
+                self._waits_since = time.monotonic()
+                self._nodes[container] = _Node(result["executor"], result["host"], result["pid"], result["start"])
+                if not wanted:  # killed, or of an ApplicationMaster that is gone
+                    self._kills[container] = 0
+            elif result["state"] == "failed":
+                self._orders.pop(container, None)
+                self.socket.ended(container, result["sentence"], lost=False)
+            elif not wanted:
+                self.socket.ended(container, "it was not started")
+
+    def _wait(self, placed: int, left: int) -> None:
+        with self._lock:
+            taken = len(self._nodes)
+        waited = time.monotonic() - self._waits_since
+        sentence = (f"{taken} of {taken + left} Spark executors have answered; a node needs a Spark executor of its own")
+        if waited > self._deadline:
+            with self._lock:
+                self._orders.clear()
+            self.socket.refused(f"{sentence}, and for {self._deadline:g} s there was no further one; give Spark more "
+                                "executors (spark.executor.instances, spark.cores.max), or ask for fewer nodes")
+            return
+        if waited > _NOTICE_SECONDS and time.monotonic() - self._noticed > _NOTICE_SECONDS:
+            self._noticed = time.monotonic()
+            self.socket.waiting(sentence, "a further Spark executor with a free core")
+        if placed == 0:
+            time.sleep(_PLACING_PAUSE)
+        self._work.set()
+
+    def _kill(self, kills: Dict[str, int]) -> None:
+        with self._lock:
+            targets = {container: self._nodes[container]._asdict() for container in kills if container in self._nodes}
+        slots = max(1, self._sc.defaultParallelism)
+        kill = _spark_task.kill
+        dead = {result["container"] for result in self._job([[] for _ in range(slots)], lambda _: kill(targets))}
+        with self._lock:
+            for container, tries in kills.items():
+                if container not in self._nodes or container in dead:
+                    self._nodes.pop(container, None)
+                    self._kills.pop(container, None)
+                    self.socket.ended(container, "it was killed")
+                elif tries >= _MOST_KILLS:
+                    self._kills.pop(container, None)  # the ApplicationMaster gives it up by itself
+                else:
+                    self._kills[container] = tries + 1
+
+    def _job(self, parts: List[List[Any]], function: Any) -> List[Dict[str, Any]]:
+        """Runs a Spark job with a task for each part, which has one order or none.
+
+        An order is in the data of its own task. A closure would go to all Spark executors.
+        """
+        from pyspark import cloudpickle  # pylint: disable=import-outside-toplevel  # only with Spark
+
+        cloudpickle.register_pickle_by_value(_spark_task)
+        data = self._sc.parallelize([tuple(part[0]) if part else None for part in parts], len(parts))
+        results: List[Dict[str, Any]] = data.mapPartitions(_for_spark(function, Order._fields)).collect()
+        return results
+
+
+def _for_spark(function: Any, names: Any) -> Any:
+    """`function` for Spark's workers, which have no package tony: orders come as plain tuples."""
+
+    def run(part: Any) -> Any:
+        import collections  # pylint: disable=import-outside-toplevel
+
+        order = collections.namedtuple("order", names)  # type: ignore[misc]
+        return function(order(*item) for item in part if item is not None)
+
+    return run
+
+
+def start_in_spark(sc: Any, spec: JobSpec, program: Optional[str] = None, deadline: float = 120.0) -> Job:
+    """Submits the job so that each task runs in another executor of the Spark application `sc`.
+
+    The job belongs to this process. Raises what submit() raises, and ValueError for an application that cannot hold it.
+    """
+    launcher = SparkLauncher(sc, program, deadline)
+    try:
+        host = sc.getConf().get("spark.driver.host")
+        job = submit(spec, conf={"tony.launcher.host": host}, backend="launcher",
+                     launcher_fd=launcher.socket.theirs.fileno())
+    except BaseException:
+        launcher.close()
+        raise
+    launcher.start()
+    return job

@@ -1,0 +1,241 @@
+"""What runs in Spark's tasks to place nodes. Spark gets these functions by value, so this module needs nothing of tony.
+
+A task runs in a Python worker below the JVM of a Spark executor. The node is a process of its own session, which outlives
+the task, and which ends when the JVM does.
+"""
+
+import fcntl
+import os
+import select
+import shutil
+import signal
+import stat
+import subprocess
+import tarfile
+import tempfile
+import time
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional
+
+# What Spark gives its Python workers, and nobody else should have.
+_SECRETS = ("PYTHON_WORKER_FACTORY_SECRET", "PYTHON_WORKER_FACTORY_PORT", "SPARK_BUFFER_SIZE")
+_REDEEM_SECONDS = 70.0
+_KILL_SECONDS = 5.0
+_FILLER_SECONDS = 1.0
+
+
+class Settings(NamedTuple):
+    """How nodes are started."""
+
+    program: Optional[str]  # tony-executor's path on each host; None: in the bundle
+    bundle: Optional[str]  # the name of the runtime bundle among Spark's files
+    digest: str  # of the bundle
+    files: Dict[str, str]  # name in the working folder → name among Spark's files
+
+
+class Executor(NamedTuple):
+    """The Spark executor above this process."""
+
+    number: str  # its id
+    application: str
+    host: str
+    pid: int  # of its JVM
+    start: int  # when that was started, in clock ticks since the boot
+
+
+def _fields(pid: int) -> List[str]:
+    with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+        return file.read().rpartition(")")[2].split()
+
+
+def start_of(pid: int) -> int:
+    """When the process was started, in clock ticks since the boot; 0: there is none."""
+    try:
+        return int(_fields(pid)[19])
+    except (OSError, IndexError):
+        return 0
+
+
+def find_executor() -> Executor:
+    """Walks up from this process to the JVM. Raises RuntimeError where there is none."""
+    pid = os.getpid()
+    while pid > 1:
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as file:
+                words = [word.decode(errors="replace") for word in file.read().split(b"\0")]
+            parent = int(_fields(pid)[1])
+        except OSError:
+            break
+        told = dict(zip(words, words[1:]))
+        if "--executor-id" in told:
+            return Executor(told["--executor-id"], told.get("--app-id", "application"), told["--hostname"], pid,
+                            start_of(pid))
+        pid = parent
+    raise RuntimeError("no process above this Python worker is a Spark executor's (--executor-id): nodes cannot be "
+                       "placed in Spark's driver (master local[…]), nor where another user's processes are hidden")
+
+
+def _own_folder() -> str:
+    """A folder of this host that only this user can enter."""
+    path = os.path.join(tempfile.gettempdir(), f"tony-spark-{os.getuid()}")
+    try:
+        os.mkdir(path, 0o700)
+    except FileExistsError:
+        pass
+    info = os.lstat(path)
+    if not stat.S_ISDIR(info.st_mode) or info.st_uid != os.getuid() or info.st_mode & 0o077:
+        raise RuntimeError(f"{path} is not a folder for this user alone; remove it")
+    return path
+
+
+def _lock(name: str, wait: bool) -> Optional[int]:
+    """A locked file; None if another process holds it. Whoever inherits the descriptor holds the lock, too."""
+    descriptor = os.open(os.path.join(_own_folder(), name + ".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        return descriptor
+    except BlockingIOError:
+        os.close(descriptor)
+        return None
+
+
+def _program(settings: Settings, file_of: Any) -> List[str]:
+    """The command of tony-executor, from a bundle that is unpacked once for each host."""
+    if settings.program:
+        return [settings.program]
+    folder = os.path.join(_own_folder(), "runtime-" + settings.digest)
+    command = [os.path.join(folder, "tony-runtime", "bin", "start"), "tony-executor"]
+    if os.path.exists(command[0]):
+        return command
+    lock = _lock("runtime-" + settings.digest, wait=True)
+    try:
+        if not os.path.exists(command[0]):
+            unpacked = tempfile.mkdtemp(dir=_own_folder())
+            with tarfile.open(file_of(settings.bundle)) as archive:
+                archive.extractall(unpacked)
+            shutil.rmtree(folder, ignore_errors=True)
+            os.rename(unpacked, folder)
+    finally:
+        if lock is not None:
+            os.close(lock)
+    return command
+
+
+def _working_folder(container: str, settings: Settings, file_of: Any) -> str:
+    folder = os.path.join(os.getcwd(), container)
+    os.mkdir(folder, 0o700)
+    for name, file in settings.files.items():
+        path = os.path.join(folder, name)
+        os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
+        os.symlink(os.path.abspath(file_of(file)), path)
+    return folder
+
+
+def _last_line(path: str) -> str:
+    with open(path, encoding="utf-8", errors="replace") as file:
+        lines = file.read()[-4000:].splitlines()
+    return lines[-1] if lines else "it has said nothing"
+
+
+def _await_redeemed(process: "subprocess.Popen[bytes]", pipe: int) -> bool:
+    """Whether the voucher was redeemed: the other end of `pipe` is closed then, and the process goes on."""
+    poll = select.poll()
+    poll.register(pipe, 0)
+    poll.poll(_REDEEM_SECONDS * 1000)
+    try:
+        process.wait(0.1)
+        return False
+    except subprocess.TimeoutExpired:
+        return True
+
+
+def start_node(order: Any, gpus: List[int], executor: Executor, settings: Settings, locks: List[int],
+               file_of: Any) -> Dict[str, Any]:
+    """Starts tony-executor, and waits until it has redeemed its voucher."""
+    folder = _working_folder(order.container, settings, file_of)
+    log = os.path.join(folder, "executor.log")
+    reader, writer = os.pipe()
+    try:
+        os.write(writer, order.voucher.encode() + b"\n")
+        command = [*_program(settings, file_of), f"--voucher-fd={reader}", f"--host={executor.host}",
+                   f"--tied-to-pid={executor.pid}", f"--tied-to-start={executor.start}"]
+        if gpus:
+            command.append("--gpus=" + ",".join(map(str, gpus)))
+        environment = {name: value for name, value in os.environ.items() if name not in _SECRETS}
+        with open(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "wb") as output:
+            process = subprocess.Popen(command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=output,
+                                       stderr=output, start_new_session=True, pass_fds=(reader, *locks))
+        start = start_of(process.pid)
+        os.close(reader)
+        reader = -1
+        if _await_redeemed(process, writer):
+            return {"state": "placed", "pid": process.pid, "start": start}
+        return {"state": "failed", "sentence": f"tony-executor on {executor.host} ended with {process.returncode}: "
+                                               f"{_last_line(log)}"}
+    finally:
+        for descriptor in (reader, writer):
+            if descriptor >= 0:
+                os.close(descriptor)
+
+
+def _gpus() -> List[int]:
+    from pyspark import TaskContext  # pylint: disable=import-outside-toplevel  # only in Spark's workers
+
+    context = TaskContext.get()
+    resources = context.resources() if context is not None else {}
+    return [int(address) for address in resources["gpu"].addresses] if "gpu" in resources else []
+
+
+def _lock_gpus(gpus: List[int], locks: List[int]) -> None:
+    """Adds the locks of the devices. Spark's discovery may give two executors of a host the same ones."""
+    for gpu in gpus:
+        lock = _lock(f"gpu-{gpu}", wait=False)
+        if lock is None:
+            raise RuntimeError(f"GPU {gpu} of this host has a node already: Spark gave it to two executors; let "
+                               "spark.executor.resource.gpu.discoveryScript tell each executor its own")
+        locks.append(lock)
+
+
+def place(orders: Iterator[Any], settings: Settings) -> Iterator[Dict[str, Any]]:
+    """A placing task. It has one order, or none: then it keeps others out of an executor that has a node already."""
+    from pyspark import SparkFiles  # pylint: disable=import-outside-toplevel
+
+    order = next(iter(orders), None)
+    told: Dict[str, Any] = {"container": order.container if order else None}
+    locks: List[int] = []
+    try:
+        executor = find_executor()
+        told.update(executor=executor.number, host=executor.host)
+        lock = _lock(f"{executor.application}-{executor.number}", wait=False)
+        if lock is None:
+            time.sleep(0 if order else _FILLER_SECONDS)
+            yield {**told, "state": "busy"}
+            return
+        locks.append(lock)
+        if order is None:
+            yield {**told, "state": "free"}
+            return
+        gpus = _gpus()
+        _lock_gpus(gpus, locks)
+        yield {**told, **start_node(order, gpus, executor, settings, locks, SparkFiles.get)}
+    except Exception as error:  # pylint: disable=broad-except  # a task that raises is repeated by Spark
+        yield {**told, "state": "failed", "sentence": f"{type(error).__name__}: {error}"}
+    finally:
+        for lock in locks:
+            os.close(lock)
+
+
+def kill(targets: Dict[str, Any]) -> Iterator[Dict[str, Any]]:
+    """A killing task: kills the nodes of this Spark executor among container → {executor, pid, start}."""
+    own = find_executor().number
+    for container, target in targets.items():
+        if target["executor"] != own:
+            continue
+        if start_of(target["pid"]) == target["start"]:
+            handle = os.pidfd_open(target["pid"])
+            try:
+                if start_of(target["pid"]) == target["start"]:
+                    signal.pidfd_send_signal(handle, signal.SIGKILL)
+                    select.select([handle], [], [], _KILL_SECONDS)
+            finally:
+                os.close(handle)
+        yield {"container": container}

@@ -1,0 +1,38 @@
+// What an external launcher hands to an executor: enough to get a certificate once.
+#pragma once
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "common/clock.h"
+#include "core/ports/cluster_backend.h"
+#include "rpc/services/launch_service.h"
+
+namespace tony::rpc {
+
+/// Not thread safe (plain data).
+struct Voucher {
+  std::string container_id;
+  std::string address;        ///< "host:port" of the LaunchService
+  std::string authority_pem;  ///< the certificate against which that server is checked
+  std::string secret;
+
+  bool operator==(const Voucher&) const = default;
+};
+
+/// The longest text of a voucher in bytes.
+inline constexpr size_t kMostVoucherBytes = 16 << 10;
+
+/// One line of JSON, without its end.
+std::string FormatVoucher(const Voucher& voucher);
+/// InvalidArgument – the text is not what FormatVoucher() makes, or of another version.
+absl::StatusOr<Voucher> ParseVoucher(const std::string& text);
+
+/// Redeems the voucher for the executor `self`, whose container id is taken from the voucher.
+/// Blocks for at most `limit`. The codes of LaunchService.Redeem. Unavailable – the
+/// ApplicationMaster went away meanwhile. DeadlineExceeded also – it was not reached, or had no
+/// task, in time.
+absl::StatusOr<core::LaunchContext> Redeem(const Voucher& voucher, const Newcomer& self,
+                                           Duration limit);
+
+}  // namespace tony::rpc

@@ -8,98 +8,17 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <mutex>
 #include <optional>
 #include <set>
 
-#include "absl/strings/str_cat.h"
-#include "core/feed/feed_table.h"
-#include "feed/endpoint_thread.h"
 #include "os/machine/resident_memory.h"
-#include "rpc/security/certificate_authority.h"
-#include "tests/feed/feed_peer.h"
-#include "tests/os/temporary_folder.h"
+#include "tests/feed/endpoint_fixture.h"
 
 namespace tony::feed {
 namespace {
 
 using std::chrono::milliseconds;
 using ::testing::HasSubstr;
-
-constexpr char kContainer[] = "c1";
-
-/// An ApplicationMaster of one worker.
-class EndpointTest : public ::testing::Test {
- protected:
-  EndpointTest() {
-    setting_.folder = folder_.path();
-    setting_.task = "worker:0";
-    setting_.token = "secret";
-    setting_.buffer_bytes = 16 * kSlotBytes;
-    setting_.credentials = rpc::CertificateAuthority::Create("job-1")
-                               .value()
-                               .Issue(rpc::ExecutorRole("job-1", kContainer))
-                               .value();
-    setting_.refusal = milliseconds(1);
-    setting_.tick = milliseconds(20);
-    setting_.report = [this](const core::FeedReport& report) { Take(report); };
-  }
-
-  void Start() {
-    endpoint_ = EndpointThread::Start(setting_).value();
-    endpoint_->Post([](Endpoint& endpoint) {
-      endpoint.OnProgramStarted();
-      endpoint.ReportAll();
-    });
-  }
-
-  /// As the executor and the ApplicationMaster do, on the endpoint's thread.
-  void Take(const core::FeedReport& report) {
-    std::lock_guard lock(mutex_);
-    for (const core::FeedTable::Effect& effect : table_->Apply(kContainer, report)) {
-      if (effect.container != kContainer) continue;
-      endpoint_->Post([order = effect.order](Endpoint& endpoint) { endpoint.OnOrder(order); });
-    }
-  }
-
-  core::FeedTable::View View() {
-    std::lock_guard lock(mutex_);
-    const auto views = table_->Views();
-    return views.empty() ? core::FeedTable::View{} : views[0];
-  }
-
-  FeedPeer Producer() const { return FeedPeer(endpoint_->producer_path()); }
-
-  /// A program that is attached.
-  FeedPeer Program(const std::string& feed = "train") {
-    FeedPeer program(endpoint_->program_path());
-    EXPECT_TRUE(
-        program.Send(FrameType::kAttach, kVersion, absl::StrCat("{\"feed\":\"", feed, "\"}")));
-    const Received attached = program.Next();
-    EXPECT_EQ(attached.header.type, FrameType::kAttached) << attached.payload;
-    EXPECT_EQ(attached.header.argument, kSlots);
-    return program;
-  }
-
-  /// Sends one batch, once there is a credit.
-  static void SendBatch(FeedPeer& producer, const std::string& data, uint64_t rows) {
-    while (producer.credits == 0) {
-      const Received frame = producer.Next();
-      ASSERT_EQ(frame.header.type, FrameType::kCredit) << frame.payload;
-      producer.credits += frame.header.argument;
-    }
-    --producer.credits;
-    ASSERT_TRUE(producer.Send(FrameType::kBatch, rows, data, 5));
-  }
-
-  static constexpr uint32_t kSlotBytes = 64 * 1024;
-
-  os::TemporaryFolder folder_;
-  EndpointSetting setting_;
-  std::mutex mutex_;
-  std::optional<core::FeedTable> table_{core::FeedTable({}, TimePoint())};
-  std::unique_ptr<EndpointThread> endpoint_;
-};
 
 TEST_F(EndpointTest, APartitionIsFedAndAcknowledged) {
   Start();
@@ -310,89 +229,6 @@ TEST_F(EndpointTest, OnlyOneProgramIsAttached) {
   const Received error = second.Next();
   EXPECT_EQ(error.header.type, FrameType::kProgramError);
   EXPECT_THAT(error.payload, HasSubstr("another program"));
-}
-
-TEST_F(EndpointTest, ResultsComeInOrderAndPartitionsOneByOne) {
-  Start();
-  FeedPeer program = Program();
-  FeedPeer one = Producer();
-  SayHello(one, 0, R"(,"results":true)");
-  const Received first = program.Next();
-  ASSERT_EQ(first.header.type, FrameType::kOpen);
-  FeedPeer other = Producer();
-  SayHello(other, 1, R"(,"results":true)");
-  SendBatch(one, "ab", 2);
-  one.Send(FrameType::kEnd, 2);
-  const Received slot = program.Next();
-  ASSERT_EQ(slot.header.type, FrameType::kSlot);
-  EXPECT_EQ(program.Next().header.type, FrameType::kClosed);
-  program.Send(FrameType::kRelease, slot.header.argument);
-  const std::string to = LittleEndian64(first.header.argument);
-  program.Send(FrameType::kProgramResult, 1, to + "A", 3);
-  program.Send(FrameType::kProgramResult, 1, to + "B", 3);
-  const Received a = one.NextButCredit();
-  EXPECT_EQ(a.header.type, FrameType::kResult);
-  EXPECT_EQ(a.header.encoding, 3);
-  EXPECT_EQ(a.payload, "A");
-  EXPECT_EQ(one.NextButCredit().payload, "B");
-  EXPECT_EQ(one.NextButCredit().header.type, FrameType::kAck);
-  // The other partition follows only now.
-  const Received second = program.Next();
-  EXPECT_EQ(second.header.type, FrameType::kOpen);
-  EXPECT_NE(second.header.argument, first.header.argument);
-  program.Send(FrameType::kNext, first.header.argument);
-  other.Send(FrameType::kEnd, 0);
-  EXPECT_EQ(other.NextButCredit().header.type, FrameType::kAck);
-}
-
-/// Feeds two rows with results; returns the connection.
-class ResultsTest : public EndpointTest {
- protected:
-  void FeedTwoRows() {
-    Start();
-    program_.emplace(Program());
-    producer_.emplace(Producer());
-    SayHello(*producer_, 0, R"(,"results":true)");
-    SendBatch(*producer_, "ab", 2);
-    producer_->Send(FrameType::kEnd, 2);
-    connection_ = program_->Next().header.argument;
-    ASSERT_EQ(program_->Next().header.type, FrameType::kSlot);
-    ASSERT_EQ(program_->Next().header.type, FrameType::kClosed);
-  }
-  void ExpectErrors(const std::string& says) {
-    Received frame = producer_->NextButCredit();
-    while (frame.header.type == FrameType::kResult) frame = producer_->NextButCredit();
-    EXPECT_EQ(frame.header.type, FrameType::kError);
-    EXPECT_THAT(frame.payload, HasSubstr(says));
-    frame = program_->Next();
-    EXPECT_EQ(frame.header.type, FrameType::kProgramError);
-    EXPECT_THAT(frame.payload, HasSubstr(says));
-    EXPECT_EQ(View().acknowledged, 0u);
-  }
-
-  std::optional<FeedPeer> program_;
-  std::optional<FeedPeer> producer_;
-  uint64_t connection_ = 0;
-};
-
-TEST_F(ResultsTest, TooManyAreAnErrorForBoth) {
-  FeedTwoRows();
-  program_->Send(FrameType::kProgramResult, 3, LittleEndian64(connection_) + "abc");
-  ExpectErrors("more than 2 results for 2 rows");
-}
-
-TEST_F(ResultsTest, AnAbsurdNumberIsAnErrorForBoth) {
-  FeedTwoRows();
-  program_->Send(FrameType::kProgramResult, 1, LittleEndian64(connection_) + "a");
-  program_->Send(FrameType::kProgramResult, ~uint64_t{0}, LittleEndian64(connection_) + "b");
-  ExpectErrors("more than 2 results for 2 rows");
-}
-
-TEST_F(ResultsTest, TooFewAreAnErrorForBothWhenTheProgramGoesOn) {
-  FeedTwoRows();
-  program_->Send(FrameType::kProgramResult, 1, LittleEndian64(connection_) + "a");
-  program_->Send(FrameType::kNext, connection_);
-  ExpectErrors("1 results for 2 rows");
 }
 
 TEST_F(EndpointTest, AWrongTokenIsRefused) {

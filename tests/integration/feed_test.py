@@ -2,14 +2,14 @@
 process of the job killed in turn.
 """
 
+import json
 import os
 import pathlib
 import signal
-import threading
 import time
 
-import feed_peer
 import integration_case
+import feed_peer
 import machine
 import second_user
 import tony_cli
@@ -35,9 +35,12 @@ class FeedTest(integration_case.JobTest):
 
     def start(self, *arguments, workers=2, how="", retries=0):
         """Starts a job whose workers consume the feed "train"; returns it when all can be fed."""
-        self.logs = self.site.folder / "consumed"
-        self.logs.mkdir()
-        command = f"python3 -B {PEER} train {self.logs}/$TASK_INDEX.$TONY_ATTEMPT {how}"
+        told = self.site.folder / "told"
+        told.mkdir()
+        self.told = {(index, attempt): self.pipe(f"told/{index}.{attempt}")
+                     for index in range(workers) for attempt in range(1, retries + 2)}
+        self.seen = {key: [] for key in self.told}
+        command = f"python3 -B {PEER} train {told}/$TASK_INDEX.$((TONY_EPOCH + 1)) {how}"
         job = self.submit(command, *FED, *integration_case.conf(
             am__retry_count=retries, am__retry_backoff_ms=1), *arguments, workers=workers)
         job.wait_until_running(*(f"worker:{index}" for index in range(workers)))
@@ -51,7 +54,6 @@ class FeedTest(integration_case.JobTest):
             if tasks is None or len(feeds["tasks"]) == tasks:
                 return feeds
             self.assertLess(time.monotonic(), end, feeds)
-            threading.Event().wait(0.05)
 
     def connect(self, job, feeds, index, over="unix"):
         """A connection to the endpoint of one worker."""
@@ -68,21 +70,12 @@ class FeedTest(integration_case.JobTest):
         """A producer of one partition."""
         return Producer(self.connect(job, feeds, index, over), feeds["token"], partition, **more)
 
-    def consumed(self, index, attempt=1):
-        """What the program of a worker has told so far."""
-        return tony_cli.json_lines(self.logs / f"{index}.{attempt}")
-
-    def await_consumed(self, index, key, attempt=1):
-        """Waits until the program has told of `key`."""
-        end = time.monotonic() + tony_cli.DEADLINE_SECONDS
-        while not (found := [line for line in self.consumed(index, attempt) if key in line]):
-            self.assertLess(time.monotonic(), end, self.consumed(index, attempt))
-            threading.Event().wait(0.02)
+    def await_told(self, index, key, attempt=1, count=1):
+        """Waits until a worker's program has told of `key` so often; returns what it told."""
+        seen = self.seen[index, attempt]
+        while len(found := [line[key] for line in seen if key in line]) < count:
+            seen.append(json.loads(self.told[index, attempt].read()))
         return found
-
-    def rows_of(self, index):
-        """The data that a worker's program has seen, in its order."""
-        return [line["data"] for line in self.consumed(index) if "data" in line]
 
     def feed_and_end(self, over):
         job = self.start()
@@ -95,7 +88,7 @@ class FeedTest(integration_case.JobTest):
                 self.assertIsNone(producer.send(3, batch.encode()))
             self.assertEqual(producer.end(), (ACK, ""))
             self.assertEqual(producer.slot_bytes, 65536)
-            self.assertEqual(self.rows_of(index), batches)
+            self.assertEqual(self.await_told(index, "data", count=100), batches)
         # A retried attempt, even at another worker, sends nothing.
         self.assertEqual(self.producer(job, feeds, 1, over=over).await_end(), (SKIP, ""))
         (feed,) = self.feeds(job)["feeds"]
@@ -105,10 +98,10 @@ class FeedTest(integration_case.JobTest):
         self.assertEqual(feed["state"], "ended")
         self.assert_succeeds(job)
         for index in range(2):
-            opened = [line["open"] for line in self.consumed(index) if "open" in line]
-            self.assertEqual(opened, [{"epoch": 0, "partition": index, "attempt": 0,
-                                       "results": False, "schema": {"x": "utf8"}}])
-            self.assertEqual(self.consumed(index)[-1], {"ended": "train"})
+            self.await_told(index, "ended")
+            self.assertEqual(self.await_told(index, "open"),
+                             [{"epoch": 0, "partition": index, "attempt": 0, "results": False,
+                               "schema": {"x": "utf8"}}])
 
     def test_over_a_unix_socket(self):
         self.feed_and_end("unix")
@@ -147,7 +140,7 @@ class FeedTest(integration_case.JobTest):
         kind, text = producer.end()
         self.assertEqual(kind, ERROR)
         self.assertIn("3 results for 4 rows of partition 0", text)
-        self.assertIn(text, self.await_consumed(0, "error")[0]["error"])
+        self.assertIn(text, self.await_told(0, "error")[0])
         job.wait()
 
     def test_a_killed_program(self):
@@ -155,7 +148,7 @@ class FeedTest(integration_case.JobTest):
         feeds = self.feeds(job, tasks=2)
         producer = self.producer(job, feeds, 0)
         producer.send(1, b"lost")
-        self.await_consumed(0, "data")
+        self.await_told(0, "data")
         (pid, *_) = job.wait_until_running("worker:0")
         killed_at = time.monotonic()
         os.kill(pid, signal.SIGKILL)
@@ -167,7 +160,7 @@ class FeedTest(integration_case.JobTest):
         job.wait_until_running("worker:0", "worker:1", epoch=1)
         retry = self.producer(job, self.feeds(job, tasks=2), 0, attempt=1)
         retry.send(1, b"again")
-        self.assertEqual(self.await_consumed(0, "data", attempt=2)[0]["data"], "again")
+        self.assertEqual(self.await_told(0, "data", attempt=2), ["again"])
         self.site.verb("kill", job.id)
         job.wait()
 
@@ -176,7 +169,7 @@ class FeedTest(integration_case.JobTest):
         feeds = self.feeds(job, tasks=2)
         producer = self.producer(job, feeds, 0, over="tls")
         producer.send(1, b"lost")
-        self.await_consumed(0, "data")
+        self.await_told(0, "data")
         os.kill(self.executor_of(job, "worker:0"), signal.SIGKILL)
         with self.assertRaises((EOFError, OSError)):
             producer.await_end()
@@ -184,7 +177,7 @@ class FeedTest(integration_case.JobTest):
         job.wait_until_running("worker:0", "worker:1", epoch=1)
         retry = self.producer(job, self.feeds(job, tasks=2), 0, attempt=1)
         self.assertIsNone(retry.send(1, b"again"))
-        self.assertEqual(self.await_consumed(0, "data", attempt=2)[0]["data"], "again")
+        self.assertEqual(self.await_told(0, "data", attempt=2), ["again"])
         self.site.verb("kill", job.id)
         job.wait()
 
@@ -203,7 +196,7 @@ class FeedTest(integration_case.JobTest):
         feeds = self.feeds(job, tasks=2)
         self.assertEqual(self.producer(job, feeds, 1, partition=0).await_end(), (SKIP, ""))
         self.assertEqual(self.producer(job, feeds, 0, partition=1).await_end(), (SKIP, ""))
-        self.assertEqual(self.rows_of(1), ["first", "second"])
+        self.assertEqual(self.await_told(1, "data", count=2), ["first", "second"])
         self.feeds(job, "--end", "train")
         self.assert_succeeds(job)
 
@@ -213,13 +206,15 @@ class FeedTest(integration_case.JobTest):
         first = self.producer(job, feeds, 0)
         first.send(1, b"first")
         speculative = self.producer(job, feeds, 1, attempt=1)
+        end = time.monotonic() + tony_cli.DEADLINE_SECONDS
         while self.feeds(job)["feeds"][0]["waiting"] != 1:
-            threading.Event().wait(0.02)
+            self.assertLess(time.monotonic(), end)
         self.assertEqual(first.end(), (ACK, ""))
         self.assertEqual(speculative.await_end(), (SKIP, ""))
-        self.assertEqual(self.rows_of(1), [])
         self.feeds(job, "--end", "train")
         self.assert_succeeds(job)
+        self.await_told(1, "ended")
+        self.assertNotIn("data", {key for line in self.seen[1, 1] for key in line})
 
     def test_strangers(self):
         job = self.start(workers=1)

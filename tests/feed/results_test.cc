@@ -1,0 +1,98 @@
+// Partitions whose rows are answered by results.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+
+#include "tests/feed/endpoint_fixture.h"
+
+namespace tony::feed {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// Two rows that are to be answered.
+class ResultsTest : public EndpointTest {
+ protected:
+  void FeedTwoRows() {
+    Start();
+    program_.emplace(Program());
+    producer_.emplace(Producer());
+    SayHello(*producer_, 0, R"(,"results":true)");
+    SendBatch(*producer_, "ab", 2);
+    producer_->Send(FrameType::kEnd, 2);
+    connection_ = program_->Next().header.argument;
+    ASSERT_EQ(program_->Next().header.type, FrameType::kSlot);
+    ASSERT_EQ(program_->Next().header.type, FrameType::kClosed);
+  }
+  void ExpectErrors(const std::string& says) {
+    Received frame = producer_->NextButCredit();
+    while (frame.header.type == FrameType::kResult) frame = producer_->NextButCredit();
+    EXPECT_EQ(frame.header.type, FrameType::kError);
+    EXPECT_THAT(frame.payload, HasSubstr(says));
+    frame = program_->Next();
+    EXPECT_EQ(frame.header.type, FrameType::kProgramError);
+    EXPECT_THAT(frame.payload, HasSubstr(says));
+    EXPECT_EQ(View().acknowledged, 0u);
+  }
+
+  std::optional<FeedPeer> program_;
+  std::optional<FeedPeer> producer_;
+  uint64_t connection_ = 0;
+};
+
+TEST_F(ResultsTest, ComeInOrderAndPartitionsOneByOne) {
+  Start();
+  FeedPeer program = Program();
+  FeedPeer one = Producer();
+  SayHello(one, 0, R"(,"results":true)");
+  const Received first = program.Next();
+  ASSERT_EQ(first.header.type, FrameType::kOpen);
+  FeedPeer other = Producer();
+  SayHello(other, 1, R"(,"results":true)");
+  SendBatch(one, "ab", 2);
+  one.Send(FrameType::kEnd, 2);
+  const Received slot = program.Next();
+  ASSERT_EQ(slot.header.type, FrameType::kSlot);
+  EXPECT_EQ(program.Next().header.type, FrameType::kClosed);
+  program.Send(FrameType::kRelease, slot.header.argument);
+  const std::string to = LittleEndian64(first.header.argument);
+  program.Send(FrameType::kProgramResult, 1, to + "A", 3);
+  program.Send(FrameType::kProgramResult, 1, to + "B", 3);
+  const Received a = one.NextButCredit();
+  EXPECT_EQ(a.header.type, FrameType::kResult);
+  EXPECT_EQ(a.header.encoding, 3);
+  EXPECT_EQ(a.payload, "A");
+  EXPECT_EQ(one.NextButCredit().payload, "B");
+  EXPECT_EQ(one.NextButCredit().header.type, FrameType::kAck);
+  // The other partition follows only now.
+  const Received second = program.Next();
+  EXPECT_EQ(second.header.type, FrameType::kOpen);
+  EXPECT_NE(second.header.argument, first.header.argument);
+  program.Send(FrameType::kNext, first.header.argument);
+  other.Send(FrameType::kEnd, 0);
+  EXPECT_EQ(other.NextButCredit().header.type, FrameType::kAck);
+}
+
+TEST_F(ResultsTest, TooManyAreAnErrorForBoth) {
+  FeedTwoRows();
+  program_->Send(FrameType::kProgramResult, 3, LittleEndian64(connection_) + "abc");
+  ExpectErrors("more than 2 results for 2 rows");
+}
+
+TEST_F(ResultsTest, AnAbsurdNumberIsAnErrorForBoth) {
+  FeedTwoRows();
+  program_->Send(FrameType::kProgramResult, 1, LittleEndian64(connection_) + "a");
+  program_->Send(FrameType::kProgramResult, ~uint64_t{0}, LittleEndian64(connection_) + "b");
+  ExpectErrors("more than 2 results for 2 rows");
+}
+
+TEST_F(ResultsTest, TooFewAreAnErrorForBothWhenTheProgramGoesOn) {
+  FeedTwoRows();
+  program_->Send(FrameType::kProgramResult, 1, LittleEndian64(connection_) + "a");
+  program_->Send(FrameType::kNext, connection_);
+  ExpectErrors("1 results for 2 rows");
+}
+
+}  // namespace
+}  // namespace tony::feed

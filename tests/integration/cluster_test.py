@@ -11,6 +11,7 @@ import pickle
 import sys
 import threading
 import unittest
+from unittest import mock
 
 import integration_case
 from integration_case import OwnSiteTest
@@ -127,6 +128,12 @@ class FedTest(ClusterTest):
     def test_rows_keep_their_types(self):
         rows = [([float(number)] * 50, number, number % 2 == 0) for number in range(2000)]
         self.assertEqual(repr(self.fed_rows(rows)["rows-0"]), repr(rows))
+
+    def test_as_from_another_host(self):
+        producer = integration_case.import_package("tony.cluster._producer")
+        rows = [([float(number)] * 500, number) for number in range(3000)]
+        with mock.patch.object(producer, "_is_here", return_value=False):
+            self.assertEqual(self.fed_rows(rows)["rows-0"], rows)
 
     def test_rows_of_any_kind(self):
         rows = [(str(number), None, [1] * (number % 5)) for number in range(2000)]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""TFRecord files and tf.train.Example of tony.cluster, against the bytes of TensorFlow 2.15; and where rows come from."""
+"""TFRecord files and tf.train.Example of tony.cluster, against TensorFlow 2.15's bytes; and where rows come from."""
 
 import io
 import unittest
@@ -15,8 +15,8 @@ except ImportError:
 
 # tf.io.TFRecordWriter().write(b"hello"), and Example.SerializeToString(deterministic=True).
 HELLO = bytes.fromhex("0500000000000000eab2043e68656c6c6fbb1f1c19")
-EXAMPLE = bytes.fromhex("0a3d0a160a016112111a0f0a0d01feffffffffffffffff01ac020a0d0a0162120812060a040000c03f0a0d0a016312080a060a"
-                        "01780a01ff0a050a01641200")
+EXAMPLE = bytes.fromhex("0a3d0a160a016112111a0f0a0d01feffffffffffffffff01ac020a0d0a0162120812060a040000c03f0a0d0a"
+                        "016312080a060a01780a01ff0a050a01641200")
 FEATURES = {"a": Feature(INT64, [1, -2, 300]), "b": Feature(FLOAT, [1.5]), "c": Feature(BYTES, [b"x", b"\xff"]),
             "d": Feature(0, [])}
 
@@ -39,7 +39,8 @@ class TfrecordTest(unittest.TestCase):
 
     def test_damaged_files(self):
         for data, text in ((HELLO[:5], "cut off at byte 0, within a record's length"), (HELLO[:-1], "cut off within"),
-                           (b"\1" + HELLO[1:], "f is no TFRecord file"), (HELLO[:12] + b"j" + HELLO[13:], "wrong checksum")):
+                           (b"\1" + HELLO[1:], "f is no TFRecord file"),
+                           (HELLO[:12] + b"j" + HELLO[13:], "wrong checksum")):
             with self.assertRaisesRegex(_tfrecord.BadRecord, text):
                 list(_tfrecord.read_records(data, "f"))
 

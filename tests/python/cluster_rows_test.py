@@ -24,10 +24,13 @@ PLAIN = [
     ([(1.0,) * 100] * 2, COLUMNS), ([b"abc", b"def"], COLUMNS), ([((1, 2), b"x")], COLUMNS),
     ([[True, False]], COLUMNS),
     # Ragged, null, nested, too large, of several types, not numbers.
-    ([[1, 2], [1]], PICKLED), ([(1.0, None)], PICKLED), ([(1, 2.0), (1, None)], PICKLED), ([[[1.0]]], COLUMNS), ([[[[1.0]]]], PICKLED),
+    ([[1, 2], [1]], PICKLED), ([(1.0, None)], PICKLED), ([(1, 2.0), (1, None)], PICKLED), ([[[1.0]]], COLUMNS),
+    ([[[[1.0]]]], PICKLED),
     ([1 << 80], PICKLED), ([1, 1 << 64], PICKLED), ([1, 2.0], PICKLED), ([1, True], PICKLED), (["a", "b"], PICKLED),
-    ([{"a": 1}], PICKLED), ([None], PICKLED), ([[]], PICKLED), ([()], PICKLED), ([b""], PICKLED), ([b"a", b"bc"], PICKLED),
-    ([(1, "x")], PICKLED), ([[1.0], (1.0,)], PICKLED), ([(1, 2), (1, 2, 3)], PICKLED), ([tuple(range(99)) + (1.0,)], PICKLED),
+    ([{"a": 1}], PICKLED), ([None], PICKLED), ([[]], PICKLED), ([()], PICKLED), ([b""], PICKLED),
+    ([b"a", b"bc"], PICKLED),
+    ([(1, "x")], PICKLED), ([[1.0], (1.0,)], PICKLED), ([(1, 2), (1, 2, 3)], PICKLED),
+    ([tuple(range(99)) + (1.0,)], PICKLED),
     ([[1.0, 2.0], [1.0, 2]], PICKLED), ([([1.0],), ([2],)], PICKLED), ([([1.0],), ((2.0,),)], PICKLED)]
 
 

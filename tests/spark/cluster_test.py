@@ -36,7 +36,8 @@ class SparkTest(OwnSiteTest):
         from pyspark.sql import SparkSession  # pylint: disable=import-outside-toplevel
         builder = SparkSession.builder.master(cls.MASTER).appName("tony's tests")
         for key, value in (("ui.enabled", "false"), ("ui.showConsoleProgress", "false"), ("executor.memory", "512m"),
-                           ("task.maxFailures", "2"), ("driver.host", "127.0.0.1"), ("driver.bindAddress", "127.0.0.1")):
+                           ("task.maxFailures", "2"), ("driver.host", "127.0.0.1"),
+                           ("driver.bindAddress", "127.0.0.1")):
             builder = builder.config(f"spark.{key}", value)
         cls.spark = builder.getOrCreate()
         cls.sc = cls.spark.sparkContext
@@ -123,7 +124,8 @@ class LocalTest(SourcesTests, SparkTest):
         source, cluster = self.site.folder / "source", self.fed(cluster_functions.take_rows)
         source.mkdir()
         for part in range(3):
-            (source / f"{part}.csv").write_text("".join(f"{part},{number}\n" for number in range(100)), encoding="utf-8")
+            lines = "".join(f"{part},{number}\n" for number in range(100))
+            (source / f"{part}.csv").write_text(lines, encoding="utf-8")
         stream = self.spark.readStream.schema("part int, number int").option("maxFilesPerTrigger", 1).csv(str(source))
         query = stream.writeStream.foreachBatch(lambda frame, _: cluster.train(frame, 1)).trigger(
             availableNow=True).option("checkpointLocation", str(self.site.folder / "checkpoint")).start()

@@ -104,8 +104,8 @@ class TFCluster:
 
         dataRDD: an RDD, a DataFrame or a DStream of Spark, or data of this process: any iterable of rows, numpy arrays
         (one, a tuple or a dict of them, whose first dimension are the rows), a pandas DataFrame, an Arrow table, batch
-        or reader, or an iterable of pandas DataFrames or record batches. A DStream returns at once, and feeds as long as
-        its StreamingContext runs.
+        or reader, or an iterable of pandas DataFrames or record batches. A DStream returns at once, and feeds
+        as long as its StreamingContext runs.
         num_epochs: how often; 0: 10 times, as in TensorFlowOnSpark, and once for an iterator, which cannot be repeated.
         feed_timeout: seconds for which the nodes may take nothing; progress starts them again. qname: the feed's name,
         for DataFeed(qname_in=…).

@@ -76,8 +76,8 @@ class DataFeed:
         for piece in self._pieces(n):
             kind, names, columns = self._columns(piece)
             if parts and len(parts[0]) != len(columns):
-                raise _frames.FeedError(f"rows with {len(columns)} fields follow rows with {len(parts[0])}; arrays need "
-                                        "rows that are alike, next_batch() takes any")
+                raise _frames.FeedError(f"rows with {len(columns)} fields follow rows with {len(parts[0])}; arrays "
+                                        "need rows that are alike, next_batch() takes any")
             parts.append(columns)
         if not parts:
             return None

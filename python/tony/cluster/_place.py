@@ -63,5 +63,5 @@ def start_in_spark(sc: Any, spec: JobSpec) -> Job:
     reach the executors. Raises what submit() raises, and ValueError for an application that cannot hold the tasks.
     """
     del sc, spec
-    raise NotImplementedError("this version of tony does not place nodes in Spark's executors: give place='tony', whose "
-                              "nodes run beside Spark, on this machine or (job={'tony.backend': 'yarn'}) on YARN")
+    raise NotImplementedError("this version of tony does not place nodes in Spark's executors: give place='tony', "
+                              "whose nodes run beside Spark, on this machine or (job={'tony.backend': 'yarn'}) on YARN")

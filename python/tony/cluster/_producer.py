@@ -199,8 +199,8 @@ def feed(endpoints: Endpoints, attempt: Attempt, batches: Batches,
             answered += len(results)
             yield results
         if attempt.results and feeding.outcome != _frames.ACK:
-            raise _frames.FeedError(f"partition {attempt.partition} of feed {attempt.feed!r} has no results: a node has "
-                                    "called terminate(), or the feed was ended")
+            raise _frames.FeedError(f"partition {attempt.partition} of feed {attempt.feed!r} has no results: a node "
+                                    "has called terminate(), or the feed was ended")
         if attempt.results and answered != feeding.rows:
             raise _frames.FeedError(f"{answered} results have come for the {feeding.rows} rows of partition "
                                     f"{attempt.partition} of feed {attempt.feed!r}")

@@ -1,4 +1,4 @@
-"""The program's end of a feed: batches in the endpoint's memory, as a stream of slices of rows (docs/design/feed.md)."""
+"""The program's end of a feed: batches in the endpoint's memory, as a stream of rows (docs/design/feed.md)."""
 
 import json
 import mmap
@@ -98,8 +98,8 @@ class Reader:
             slot_bytes = int(json.loads(frame.payload)["slot_bytes"])
             size = os.fstat(descriptor).st_size
             if slot_bytes <= 0 or slot_bytes * frame.argument > size:
-                raise _frames.FeedError(f"{frame.argument} slots of {slot_bytes} bytes do not fit into the {size} bytes "
-                                        "of the endpoint's memory")
+                raise _frames.FeedError(f"{frame.argument} slots of {slot_bytes} bytes do not fit into the {size} "
+                                        "bytes of the endpoint's memory")
             return memoryview(mmap.mmap(descriptor, size, prot=mmap.PROT_READ)), slot_bytes
         finally:
             if descriptor is not None:
@@ -231,8 +231,8 @@ class Reader:
         connection, length, rows = _SLOT.unpack_from(frame.payload)
         start = frame.argument * self._slot_bytes
         if length > self._slot_bytes or start + length > len(self._memory) or connection not in self._partitions:
-            raise _frames.FeedError(f"the endpoint of feed {self._feed!r} announces slot {frame.argument} with {length} "
-                                    f"bytes of connection {connection}, which cannot be")
+            raise _frames.FeedError(f"the endpoint of feed {self._feed!r} announces slot {frame.argument} with "
+                                    f"{length} bytes of connection {connection}, which cannot be")
         partition = self._partitions[connection]
         partition.waiting += 1
         self._batches.append(Batch(partition, frame.argument, self._memory[start:start + length], rows, frame.encoding))

@@ -74,8 +74,8 @@ class Layout(NamedTuple):
 
     def encode(self) -> bytes:
         """As it stands in the payload, up to the first column."""
-        text = json.dumps({"row": self.row, "names": self.names, "columns": [column._asdict() for column in self.columns]},
-                          separators=(",", ":")).encode()
+        columns = [column._asdict() for column in self.columns]
+        text = json.dumps({"row": self.row, "names": self.names, "columns": columns}, separators=(",", ":")).encode()
         length = 4 + len(text)
         return struct.pack("<I", len(text)) + text + b"\0" * (-length % _ALIGN)
 

@@ -63,8 +63,8 @@ def partitions_of(data: Any, workers: int) -> Iterator[Partition]:
     if tabular is not None:
         return tabular
     if isinstance(data, (str, bytes)) or not hasattr(data, "__iter__"):
-        raise TypeError(f"{type(data).__name__} is no data for a feed: give rows (any iterable), numpy arrays, a pandas "
-                        "DataFrame, an Arrow table or reader, an RDD, a DataFrame or a DStream of Spark")
+        raise TypeError(f"{type(data).__name__} is no data for a feed: give rows (any iterable), numpy arrays, a "
+                        "pandas DataFrame, an Arrow table or reader, an RDD, a DataFrame or a DStream of Spark")
     if isinstance(data, Sequence):
         rows = list(data)
         if rows and not _is_batch(rows[0]):

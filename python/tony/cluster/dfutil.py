@@ -38,7 +38,10 @@ def _kind_of(dtype: str) -> Tuple[int, bool]:
 
 
 def toTFExample(dtypes: Sequence[Tuple[str, str]]) -> Callable[[Iterable[Any]], Iterator[Tuple[bytearray, None]]]:
-    """The function that makes rows to (serialized tf.train.Example, None), for mapPartitions. dtypes: DataFrame.dtypes."""
+    """The function that makes rows to (serialized tf.train.Example, None), for mapPartitions.
+
+    dtypes: DataFrame.dtypes. Raises TypeError for a column that has no form in tf.train.Example.
+    """
     kinds = {name: _kind_of(dtype) for name, dtype in dtypes}
 
     def convert(rows: Iterable[Any]) -> Iterator[Tuple[bytearray, None]]:

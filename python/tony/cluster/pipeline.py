@@ -157,7 +157,8 @@ class TFModel(Model, TFParams):  # type: ignore[misc, unused-ignore]
         if not args.export_dir and not args.model_dir:
             raise ValueError("transform() needs the folder of a SavedModel: setExportDir()")
         if not args.input_mapping or not args.output_mapping:
-            raise ValueError("transform() needs setInputMapping({column: input}) and setOutputMapping({output: column})")
+            raise ValueError("transform() needs setInputMapping({column: input}) and "
+                             "setOutputMapping({output: column})")
         spark = SparkSession.builder.getOrCreate()
         ship_package(spark.sparkContext)
         inputs = [name for _, name in sorted(args.input_mapping.items())]

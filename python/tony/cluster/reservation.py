@@ -1,6 +1,6 @@
 """Asks a running cluster to take no more data, by TensorFlowOnSpark's name `reservation.Client`.
 
-TensorFlowOnSpark's server for it lets anybody who reaches its port run code. Here the job is asked instead, as its user:
+TensorFlowOnSpark's server for it lets anybody who reaches its port run code. Here the job is asked, by its user:
 
     client = reservation.Client(("JOB", 0))      # the job's id, which the driver logs, in place of the server's host
     client.request_stop()

@@ -1,61 +1,29 @@
-// A Unix socket's path has at most 107 bytes, which a container's working folder on a cluster often
-// exceeds; then the sockets lie in a folder of their own under /tmp.
+// Everything is posted: orders to the endpoint's thread, reports to the executor's loop.
 #include "executor/feed/task_feed.h"
 
-#include <stdlib.h>
-#include <sys/stat.h>
-#include <sys/un.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/logging.h"
 #include "common/status_macros.h"
-#include "os/files/files.h"
 #include "rpc/convert/convert.h"
 #include "rpc/convert/convert_feed.h"
 
 namespace tony::executor {
-namespace {
-
-/// The folder's name in the working folder, and what the longest name in it adds.
-constexpr char kFolder[] = "/.tony-feed";
-constexpr size_t kLongestName = sizeof("/producers");
-
-}  // namespace
 
 TaskFeed::TaskFeed(EventLoop& loop, rpc::Credentials credentials,
                    std::function<void(v1::ExecutorMessage)> send)
     : loop_(loop), credentials_(std::move(credentials)), send_(std::move(send)) {}
 
-TaskFeed::~TaskFeed() {
-  endpoint_.reset();
-  // The endpoint has removed its sockets, so the folder is empty unless somebody put files there.
-  if (!folder_.empty()) (void)::rmdir(folder_.c_str());
-}
-
-absl::Status TaskFeed::MakeFolder(const std::string& working_folder) {
-  std::string folder = working_folder + kFolder;
-  if (folder.size() + kLongestName <= sizeof(sockaddr_un::sun_path)) {
-    // A container starts in an empty working folder, so a folder of that name is the user's.
-    if (::mkdir(folder.c_str(), 0700) != 0) return os::ErrnoError(errno, folder);
-  } else {
-    folder = "/tmp/tony-feed-XXXXXX";
-    if (::mkdtemp(folder.data()) == nullptr) return os::ErrnoError(errno, folder);
-  }
-  folder_ = folder;
-  return absl::OkStatus();
-}
+TaskFeed::~TaskFeed() = default;
 
 absl::Status TaskFeed::Open(const v1::Assignment& assignment, const std::string& working_folder,
                             const std::string& master_address) {
   if (!assignment.has_feed() || endpoint_ != nullptr) return absl::OkStatus();
-  TONY_RETURN_IF_ERROR(MakeFolder(working_folder));
+  TONY_RETURN_IF_ERROR(folder_.Make(working_folder));
   feed::EndpointSetting setting;
-  setting.folder = folder_;
+  setting.folder = folder_.path();
   setting.task = task_ = rpc::FromProto(assignment.task()).ToString();
   setting.token = assignment.feed().token();
   setting.buffer_bytes = assignment.feed().buffer_bytes();
@@ -66,7 +34,7 @@ absl::Status TaskFeed::Open(const v1::Assignment& assignment, const std::string&
   })](core::FeedReport report) { loop.Post([take, report = std::move(report)] { take(report); }); };
   TONY_ASSIGN_OR_RETURN(endpoint_, feed::EndpointThread::Start(std::move(setting)));
   LogInfo("the task can be fed",
-          {{"task", task_}, {"socket", folder_}, {"port", endpoint_->tls_port()}});
+          {{"task", task_}, {"socket", folder_.path()}, {"port", endpoint_->tls_port()}});
   return absl::OkStatus();
 }
 

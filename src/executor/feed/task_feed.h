@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "common/event_loop.h"
 #include "common/lifetime.h"
+#include "executor/feed/socket_folder.h"
 #include "feed/endpoint_thread.h"
 #include "rpc/security/credentials.h"
 #include "tony/v1/application_master.pb.h"
@@ -41,14 +42,13 @@ class TaskFeed {
   void OnOrder(const v1::FeedOrder& order);
 
  private:
-  absl::Status MakeFolder(const std::string& working_folder);
   void Report(const core::FeedReport& report);
 
   EventLoop& loop_;
   const rpc::Credentials credentials_;
   const std::function<void(v1::ExecutorMessage)> send_;
   std::string task_;
-  std::string folder_;
+  SocketFolder folder_;  ///< outlives the endpoint, whose sockets lie in it
   Lifetime lifetime_;
   std::unique_ptr<feed::EndpointThread> endpoint_;
 };

@@ -30,6 +30,7 @@ class SparkTest(OwnSiteTest):
     """A test with a SparkContext, that of its class."""
 
     MASTER = ""
+    PLACE = "tony"
 
     @classmethod
     def setUpClass(cls):
@@ -51,7 +52,7 @@ class SparkTest(OwnSiteTest):
 
     def fed(self, function, count=1, **options):
         """A cluster that Spark feeds."""
-        cluster = TFCluster.run(self.sc, function, [str(self.told)], count, job=MEMORY, place="tony",
+        cluster = TFCluster.run(self.sc, function, [str(self.told)], count, job=MEMORY, place=self.PLACE,
                                 input_mode=TFCluster.InputMode.SPARK, **options)
         self.addCleanup(cluster.nodes.job.ask_to_stop)
         return cluster
@@ -92,8 +93,10 @@ class SourcesTests:
 
     def test_a_node_that_fails(self):
         cluster = self.fed(cluster_functions.fail_while_fed)
-        with self.assertRaises(cluster_functions.CityError):
+        with self.assertRaises(tony.JobFailed if self.PLACE == "spark" else cluster_functions.CityError) as failed:
             cluster.train(self.sc.parallelize([[0.5] * 100] * 20000, 2), 1)
+        if self.PLACE == "spark":
+            self.assertIn("CityError", "\n".join(failed.exception.tail))
 
 
 class LocalTest(SourcesTests, SparkTest):
@@ -162,9 +165,10 @@ class LocalTest(SourcesTests, SparkTest):
 
 
 class LocalClusterTest(SourcesTests, SparkTest):
-    """Spark's executors are processes of their own."""
+    """Spark's executors are processes of their own, and the nodes are in them."""
 
     MASTER = "local-cluster[2,1,1024]"
+    PLACE = "spark"
 
 
 def load_package():

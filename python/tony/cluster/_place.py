@@ -6,10 +6,10 @@ from typing import Any, Mapping, Optional
 
 from .._job import Job, submit
 from ..spec import JobSpec, Value
+from . import _spark_place
 
 AUTO, SPARK, TONY = "auto", "spark", "tony"
 _BACKEND = "tony.backend"
-_DYNAMIC_ALLOCATION = "spark.dynamicAllocation.enabled"
 
 
 def choose(place: str, sc: Any, job: Mapping[str, Value]) -> str:
@@ -23,23 +23,14 @@ def choose(place: str, sc: Any, job: Mapping[str, Value]) -> str:
         raise ValueError(f"place={place!r} is neither {AUTO!r}, {SPARK!r} nor {TONY!r}")
     if place == TONY:
         return TONY
-    dynamic = sc is not None and str(sc.getConf().get(_DYNAMIC_ALLOCATION, "false")).lower() == "true"
     if place == SPARK:
         if sc is None:
             raise ValueError("place='spark' needs a SparkContext: give sc, or place='tony'")
-        if dynamic:
-            raise ValueError(f"place='spark' with {_DYNAMIC_ALLOCATION}=true: Spark would end executors whose only "
-                             "work is a node; set it to false, or give place='tony'")
+        _spark_place.check(sc)
         return SPARK
-    if sc is None or dynamic or _BACKEND in job or is_local(sc):
+    if sc is None or _BACKEND in job or _spark_place.is_dynamic(sc) or _spark_place.is_local(sc):
         return TONY
     return SPARK
-
-
-def is_local(sc: Any) -> bool:
-    """Whether Spark's executor is the driver itself."""
-    master: str = sc.master
-    return master == "local" or master.startswith("local[")
 
 
 def python_of_nodes(place: str, sc: Any, backend: str) -> str:
@@ -53,15 +44,4 @@ def start(place: str, sc: Any, spec: JobSpec, backend: Optional[str]) -> Job:
     """Submits the job of the nodes, whose tasks are then placed where `place` says."""
     if place == TONY:
         return submit(spec, backend=backend)
-    return start_in_spark(sc, spec)
-
-
-def start_in_spark(sc: Any, spec: JobSpec) -> Job:
-    """Submits the job so that each task runs in another executor of the Spark application `sc`.
-
-    The job belongs to this process, as one of submit(). Files of tony.containers.resources lie on this machine, and
-    reach the executors. Raises what submit() raises, and ValueError for an application that cannot hold the tasks.
-    """
-    del sc, spec
-    raise NotImplementedError("this version of tony does not place nodes in Spark's executors: give place='tony', "
-                              "whose nodes run beside Spark, on this machine or (job={'tony.backend': 'yarn'}) on YARN")
+    return _spark_place.start_in_spark(sc, spec)

@@ -17,7 +17,7 @@ from .._launcher import Order
 from ..spec import JobSpec
 from . import _spark_task
 
-DYNAMIC_ALLOCATION = "spark.dynamicAllocation.enabled"
+_DYNAMIC_ALLOCATION = "spark.dynamicAllocation.enabled"
 _BUNDLE = "tony-runtime.tar.gz"
 # Between two looks at the socket and at Spark's executors.
 _PAUSE = 0.2
@@ -36,12 +36,23 @@ class _Node(NamedTuple):
     start: int
 
 
+def is_local(sc: Any) -> bool:
+    """Whether Spark's executor is the driver itself."""
+    master: str = sc.master
+    return master == "local" or master.startswith("local[")
+
+
+def is_dynamic(sc: Any) -> bool:
+    """Whether Spark ends executors that have no work of its own."""
+    return str(sc.getConf().get(_DYNAMIC_ALLOCATION, "false")).lower() == "true"
+
+
 def check(sc: Any) -> None:
     """Raises ValueError for an application that cannot hold nodes."""
-    if str(sc.getConf().get(DYNAMIC_ALLOCATION, "false")).lower() == "true":
-        raise ValueError(f"{DYNAMIC_ALLOCATION} is true: Spark would end executors whose only work is a node; set it to "
-                         "false, or give place='tony'")
-    if sc.master == "local" or sc.master.startswith("local["):
+    if is_dynamic(sc):
+        raise ValueError(f"place='spark' with {_DYNAMIC_ALLOCATION}=true: Spark would end executors whose only work is a "
+                         "node; set it to false, or give place='tony'")
+    if is_local(sc):
         raise ValueError(f"the master {sc.master} has no executors beside Spark's driver; give place='tony'")
 
 

@@ -105,7 +105,7 @@ class CompletionTest(JobTest):
         self.assertEqual(bash.line_after("tony logs -first_\t"), "tony logs -first_error ")
         self.assertEqual(bash.line_after("tony logs --level w\t"), "tony logs --level warning ")
         self.assertEqual(bash.line_after("tony logs --level=w\t"), "tony logs --level=warning ")
-        self.assertEqual(bash.all_after("tony status --backend "), ["local", "yarn"])
+        self.assertEqual(bash.all_after("tony status --backend "), ["local", "yarn", "launcher"])
         self.assertEqual(bash.line_after("tony run --framework hor\t"),
                          "tony run --framework horovod ")
         self.assertEqual(bash.line_after("tony nonsense x\t"), "tony nonsense x")

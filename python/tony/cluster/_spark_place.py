@@ -120,7 +120,9 @@ class SparkLauncher:
                              "package")
         with open(bundle, "rb") as file:
             digest = hashlib.sha256(file.read()).hexdigest()[:16]
-        return _spark_task.Settings(None, self._ship(bundle, digest), digest, {})
+        # The same path each time: Spark's executors fetch it once for all clusters of an application.
+        self._sc.addFile(bundle)
+        return _spark_task.Settings(None, _BUNDLE, digest, {})
 
     def _ship(self, path: str, name: str) -> str:
         """Gives a file to all Spark executors, under a name that no other file of the application has."""

@@ -87,9 +87,9 @@ def _own_folder() -> str:
     return path
 
 
-def _lock(name: str, wait: bool) -> Optional[int]:
+def _lock(folder: str, name: str, wait: bool) -> Optional[int]:
     """A locked file; None if another process holds it. Whoever inherits the descriptor holds the lock, too."""
-    descriptor = os.open(os.path.join(_own_folder(), name + ".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    descriptor = os.open(os.path.join(folder, name + ".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
         return descriptor
@@ -106,7 +106,7 @@ def _program(settings: Settings, file_of: Any) -> List[str]:
     command = [os.path.join(folder, "tony-runtime", "bin", "start"), "tony-executor"]
     if os.path.exists(command[0]):
         return command
-    lock = _lock("runtime-" + settings.digest, wait=True)
+    lock = _lock(_own_folder(), "runtime-" + settings.digest, wait=True)
     try:
         if not os.path.exists(command[0]):
             unpacked = tempfile.mkdtemp(dir=_own_folder())
@@ -188,7 +188,7 @@ def _gpus() -> List[int]:
 def _lock_gpus(gpus: List[int], locks: List[int]) -> None:
     """Adds the locks of the devices. Spark's discovery may give two executors of a host the same ones."""
     for gpu in gpus:
-        lock = _lock(f"gpu-{gpu}", wait=False)
+        lock = _lock(_own_folder(), f"gpu-{gpu}", wait=False)
         if lock is None:
             raise RuntimeError(f"GPU {gpu} of this host has a node already: Spark gave it to two executors; let "
                                "spark.executor.resource.gpu.discoveryScript tell each executor its own")
@@ -205,7 +205,8 @@ def place(orders: Iterator[Any], settings: Settings) -> Iterator[Dict[str, Any]]
     try:
         executor = find_executor()
         told.update(executor=executor.number, host=executor.host)
-        lock = _lock(f"{executor.application}-{executor.number}", wait=False)
+        # In the Spark executor's own folder, which Spark removes.
+        lock = _lock(os.getcwd(), f"tony-{executor.application}-{executor.number}", wait=False)
         if lock is None:
             time.sleep(0 if order else _FILLER_SECONDS)
             yield {**told, "state": "busy"}

@@ -192,7 +192,9 @@ class KeyChecker {
 
   void CheckPath(const std::string& name, const Setting& setting, const std::string& path) {
     if (!UriScheme(path).empty()) {
-      const char* const why = on_yarn() ? "has to be packed here" : "only YARN's nodes fetch files";
+      const char* why = "the local backend copies local files only";
+      if (on_yarn()) why = "has to be packed here";
+      if (result_.backend == Backend::kLauncher) why = "a launcher ships local files only";
       return Complain(setting, name, absl::StrCat(path, " is remote, and ", why),
                       "fetch it and name the local copy");
     }

@@ -70,7 +70,8 @@ TEST(KeyCandidates, LeaveOutKeysWithoutEffect) {
 }
 
 TEST(KeyCandidates, OfferTheValuesOfAKeyThatHasFew) {
-  EXPECT_THAT(Words("tony.backend="), ElementsAre("tony.backend=local", "tony.backend=yarn"));
+  EXPECT_THAT(Words("tony.backend="),
+              ElementsAre("tony.backend=local", "tony.backend=yarn", "tony.backend=launcher"));
   EXPECT_THAT(Words("tony.application.log-level=w"),
               ElementsAre("tony.application.log-level=warning"));
   EXPECT_THAT(Words("tony.worker.port-release="),

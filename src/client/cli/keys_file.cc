@@ -1,11 +1,11 @@
-// A key of an array becomes one override for each item, as an option that is repeated, because a
-// comma inside an item must not split it.
+// An array becomes one list, in which the commas inside of items are escaped.
 #include "client/cli/keys_file.h"
 
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -30,9 +30,9 @@ std::optional<std::string> TextOf(const nlohmann::json& value) {
   return std::nullopt;
 }
 
-absl::Status AddKey(const std::string& key, const nlohmann::json& value,
-                    std::vector<jobfile::Override>& overrides) {
+absl::StatusOr<jobfile::Override> ToOverride(const std::string& key, const nlohmann::json& value) {
   const nlohmann::json items = value.is_array() ? value : nlohmann::json::array({value});
+  std::vector<std::string> texts;
   for (const nlohmann::json& item : items) {
     const std::optional<std::string> text = TextOf(item);
     if (!text) {
@@ -41,9 +41,10 @@ absl::Status AddKey(const std::string& key, const nlohmann::json& value,
                                                      "; write a text, a number, a boolean or an "
                                                      "array of them"));
     }
-    overrides.push_back({key, value.is_array() ? jobfile::EscapeListItem(*text) : *text, kOption});
+    texts.push_back(*text);
   }
-  return absl::OkStatus();
+  return jobfile::Override{key, value.is_array() ? jobfile::JoinList(texts) : texts.front(),
+                           kOption};
 }
 
 }  // namespace
@@ -61,7 +62,8 @@ absl::StatusOr<std::vector<jobfile::Override>> ReadKeysFile(const std::string& f
   }
   std::vector<jobfile::Override> overrides;
   for (const auto& [key, value] : keys.items()) {
-    TONY_RETURN_IF_ERROR(AddKey(key, value, overrides));
+    TONY_ASSIGN_OR_RETURN(jobfile::Override given, ToOverride(key, value));
+    overrides.push_back(std::move(given));
   }
   return overrides;
 }

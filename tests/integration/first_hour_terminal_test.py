@@ -168,10 +168,10 @@ class TableTest(TerminalCase):
         text = terminal.wait_for("worker:0, ")
         self.assertRegex(
             text,
-            r"worker:0, \d\.\ds ago: epoch 0 loss 0\.5\nworker:1, \d\.\ds ago: epoch 1 loss 0\.5\n",
+            r"worker:0, <?\d\.\ds ago: epoch 0 loss 0\.5\nworker:1, <?\d\.\ds ago: epoch 1 loss 0\.5\n",
         )
         status = self.site.run("tony", "status").stdout
-        self.assertRegex(status, r"\nworker:0, \d\.\ds ago: epoch 0 loss 0\.5\n")
+        self.assertRegex(status, r"\nworker:0, <?\d\.\ds ago: epoch 0 loss 0\.5\n")
         line.write(2)
         self.assertEqual(terminal.wait(), 0)
         self.assertNotIn(" ago: ", terminal.screen.text())

@@ -175,7 +175,8 @@ TEST_F(EngineTest, TheCommandOfDockerHasNoOptionThatOnlyPodmanKnows) {
 TEST_F(EngineTest, LimitsAreThisProcesss) {
   EXPECT_THAT(LimitArguments(),
               ElementsAre(testing::MatchesRegex("--ulimit=nofile=-?[0-9]+:-?[0-9]+"),
-                          testing::MatchesRegex("--ulimit=nproc=-?[0-9]+:-?[0-9]+")));
+                          testing::MatchesRegex("--ulimit=nproc=-?[0-9]+:-?[0-9]+"),
+                          testing::MatchesRegex("--ulimit=memlock=-?[0-9]+:-?[0-9]+")));
 }
 
 TEST_F(EngineTest, SomePathsCannotBeMounted) {

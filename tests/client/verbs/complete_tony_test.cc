@@ -70,7 +70,7 @@ TEST_F(CompleteTest, OffersValuesThatAreFew) {
 TEST_F(CompleteTest, OffersKeys) {
   EXPECT_THAT(Words({"status", "--conf", "tony.local.d"}), ElementsAre("tony.local.dir="));
   EXPECT_THAT(Words({"status", "--conf=tony.back"}), ElementsAre("--conf=tony.backend="));
-  EXPECT_THAT(Words({"status", "--conf=tony.backend=l"}), ElementsAre("--conf=tony.backend=local"));
+  EXPECT_THAT(Words({"status", "--conf=tony.backend=y"}), ElementsAre("--conf=tony.backend=yarn"));
   const Completion completion = Complete({"status", "--conf=tony.local.dir=/t"});
   EXPECT_EQ(completion.files, FileKind::kFolders);
   EXPECT_EQ(completion.file_prefix, "--conf=tony.local.dir=");
@@ -127,7 +127,7 @@ TEST_F(CompleteTest, TheAnswerIsText) {
 TEST_F(CompleteTest, SubmitIsCompletedByItsOwnTable) {
   EXPECT_THAT(CompleteSubmit({}), StartsWith("xml\tclosed\t\n"));
   EXPECT_THAT(CompleteSubmit({"--exec"}), HasSubstr("\n--executes\twhat each task runs"));
-  EXPECT_EQ(CompleteSubmit({"--backend=l"}), "none\tclosed\t--backend=\n--backend=local\t\n");
+  EXPECT_EQ(CompleteSubmit({"--backend=y"}), "none\tclosed\t--backend=\n--backend=yarn\t\n");
   EXPECT_EQ(CompleteSubmit({"--hdfs_classpath", "a,b/c"}), "files\tclosed\ta,\n");
   EXPECT_EQ(CompleteSubmit({"-conf_file", ""}), "files\tclosed\t\n");
 }

@@ -42,11 +42,19 @@ uint64_t PartitionSet::Add(int64_t epoch, int64_t first, int64_t last) {
   }
   ranges[first] = last;
   ++ranges_;
+  const uint64_t added = Size({first, last}) - old;
+  Forget();
+  return added;
+}
+
+void PartitionSet::Forget() {
   while (epochs_.size() > 1 && (ranges_ > kMostRanges || epochs_.size() > kMostEpochs)) {
     ranges_ -= epochs_.begin()->second.size();
     epochs_.erase(epochs_.begin());
   }
-  return Size({first, last}) - old;
+  // An epoch may last as long as the job, as that of Spark's tasks does, whose numbers only grow.
+  Epoch& newest = epochs_.begin()->second;
+  for (; ranges_ > kMostRanges; --ranges_) newest.erase(newest.begin());
 }
 
 bool PartitionSet::Contains(int64_t epoch, int64_t partition) const {

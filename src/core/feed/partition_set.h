@@ -12,9 +12,10 @@
 namespace tony::core {
 
 /// Partitions are numbered from 0 and mostly acknowledged in order, so a few ranges stand for any
-/// number of them. Bounded: beyond kMostRanges the oldest epoch is forgotten, and so are all but
-/// the newest kMostEpochs. A partition of a forgotten epoch counts as not acknowledged, so that no
-/// data is lost; only a retry that comes many epochs late could be consumed twice. Not thread safe.
+/// number of them. Bounded: beyond kMostRanges the oldest epoch is forgotten, in the only epoch the
+/// range of the lowest numbers, and so are all but the newest kMostEpochs. A forgotten partition
+/// counts as not acknowledged, so that no data is lost; only a retry that comes many epochs, or
+/// tens of thousands of partitions, late could be consumed twice. Not thread safe.
 class PartitionSet {
  public:
   static constexpr size_t kMostRanges = 65536;
@@ -28,6 +29,9 @@ class PartitionSet {
   std::vector<FeedRange> Ranges(const std::string& feed) const;
 
  private:
+  /// Keeps the limits.
+  void Forget();
+
   using Epoch = std::map<int64_t, int64_t>;  ///< first to last; apart by at least one partition
 
   std::map<int64_t, Epoch> epochs_;

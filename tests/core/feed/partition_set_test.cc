@@ -70,5 +70,16 @@ TEST(PartitionSet, IsBoundedWithinEpochs) {
   EXPECT_TRUE(set.Contains(3, 0));
 }
 
+// As for Spark's tasks, each of which a worker gets every third one of.
+TEST(PartitionSet, IsBoundedWithinOneEpoch) {
+  PartitionSet set;
+  constexpr int64_t kLast = 3 * (static_cast<int64_t>(PartitionSet::kMostRanges) + 1000);
+  for (int64_t number = 0; number <= kLast; number += 3) EXPECT_EQ(set.Add(0, number, number), 1u);
+  EXPECT_EQ(set.ranges(), PartitionSet::kMostRanges);
+  EXPECT_EQ(set.Ranges("train").size(), PartitionSet::kMostRanges);
+  EXPECT_TRUE(set.Contains(0, kLast));
+  EXPECT_FALSE(set.Contains(0, 0));
+}
+
 }  // namespace
 }  // namespace tony::core

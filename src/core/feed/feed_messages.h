@@ -57,7 +57,7 @@ struct Endpoint {
   std::vector<FeedLease> leases;
   std::vector<FeedRange> acknowledged;
   std::vector<std::string> terminated;  ///< feeds
-  std::vector<std::string> ended;       ///< feeds
+  std::vector<std::string> ended;       ///< feeds that have ended, or end with their last lease
 };
 
 /// A producer wants to send this partition.
@@ -112,11 +112,26 @@ struct Recorded {
   bool operator==(const Recorded&) const = default;
 };
 
+/// Another attempt waits for a lease that this connection holds.
+struct Awaited {
+  uint64_t connection = 0;
+
+  bool operator==(const Awaited&) const = default;
+};
+
 /// A program wants no more of the feed: its producers get STOP, now and later.
 struct Terminated {
   std::string feed;
 
   bool operator==(const Terminated&) const = default;
+};
+
+/// The feed ends when its last lease is over. The endpoint keeps it in mind for the next
+/// ApplicationMaster.
+struct Ending {
+  std::string feed;
+
+  bool operator==(const Ending&) const = default;
 };
 
 /// No partition of the feed is left.
@@ -128,7 +143,7 @@ struct Ended {
 
 }  // namespace feed_order
 
-using FeedOrder = std::variant<feed_order::Answer, feed_order::Recorded, feed_order::Terminated,
-                               feed_order::Ended>;
+using FeedOrder = std::variant<feed_order::Answer, feed_order::Recorded, feed_order::Awaited,
+                               feed_order::Terminated, feed_order::Ending, feed_order::Ended>;
 
 }  // namespace tony::core

@@ -67,12 +67,23 @@ void FeedTable::Apply(const std::string& container, const feed_report::Endpoint&
     Apply(container, feed_report::Terminate{name}, effects);
   }
   for (const std::string& name : report.ended) {
-    if (Feed* const feed = Find(name); feed != nullptr) feed->ending = true;
+    Feed* const feed = Find(name);
+    if (feed != nullptr && !std::exchange(feed->ending, true)) {
+      ToAll(feed_order::Ending{name}, effects);
+    }
   }
   endpoints_[container] = {report.unix_path, report.tls_port};
   for (auto& [name, feed] : feeds_) {
     if (feed.terminated) effects.push_back({container, feed_order::Terminated{name}});
-    if (feed.ended) effects.push_back({container, feed_order::Ended{name}});
+    if (feed.ended) {
+      effects.push_back({container, feed_order::Ended{name}});
+    } else if (feed.ending) {
+      effects.push_back({container, feed_order::Ending{name}});
+    }
+    // What was said of waiters before may have been lost with the stream.
+    for (const auto& [number, holder] : feed.leases) {
+      if (holder.container == container) TellIfAwaited(feed, number, effects);
+    }
   }
   if (awaited_.erase(container) > 0 && awaited_.empty()) AnswerHeld(effects);
   for (auto& [name, feed] : feeds_) EndIfOver(name, feed, effects);
@@ -100,6 +111,13 @@ void FeedTable::Apply(const std::string& container, const feed_report::Ask& repo
   std::deque<Holder>& waiters = feed->waiters[number];
   if (std::find(waiters.begin(), waiters.end(), asker) == waiters.end()) waiters.push_back(asker);
   answer(Verdict::kBusy);
+  TellIfAwaited(*feed, number, effects);
+}
+
+void FeedTable::TellIfAwaited(const Feed& feed, const Number& number, Effects& effects) {
+  if (!feed.waiters.contains(number)) return;
+  const Holder& holder = feed.leases.at(number);
+  effects.push_back({holder.container, feed_order::Awaited{holder.connection}});
 }
 
 void FeedTable::Apply(const std::string& container, const feed_report::Consumed& report,
@@ -114,7 +132,12 @@ void FeedTable::Apply(const std::string& container, const feed_report::Consumed&
     feed->partitions += added;
     feed->rows += report.rows;
   }
-  feed->leases.erase(number);
+  // Another container may have it, if it was granted while this one could not be reached: that one
+  // goes on, and what it reports is not counted again.
+  if (const auto lease = feed->leases.find(number);
+      lease != feed->leases.end() && lease->second == Holder{container, report.lease.connection}) {
+    feed->leases.erase(lease);
+  }
   if (const auto waiters = feed->waiters.find(number); waiters != feed->waiters.end()) {
     for (const Holder& waiter : waiters->second) {
       effects.push_back({waiter.container, feed_order::Answer{waiter.connection, Verdict::kSkip}});
@@ -163,6 +186,7 @@ void FeedTable::PassOn(Feed& feed, const Number& number, Effects& effects) {
   if (waiters->second.empty()) feed.waiters.erase(waiters);
   feed.leases[number] = next;
   effects.push_back({next.container, feed_order::Answer{next.connection, Verdict::kGranted}});
+  TellIfAwaited(feed, number, effects);
 }
 
 void FeedTable::Forget(const std::string& container, Effects& effects) {
@@ -197,8 +221,10 @@ absl::StatusOr<FeedTable::Effects> FeedTable::End(const std::string& name) {
   Feed* const feed = Find(name);
   if (feed == nullptr) return absl::ResourceExhaustedError(TooManyFeeds(name));
   Effects effects;
-  feed->ending = true;
+  if (std::exchange(feed->ending, true)) return effects;
   EndIfOver(name, *feed, effects);
+  // Only the endpoints can tell the next ApplicationMaster of it.
+  if (!feed->ended) ToAll(feed_order::Ending{name}, effects);
   return effects;
 }
 
@@ -214,6 +240,12 @@ void FeedTable::ToAll(const FeedOrder& order, Effects& effects) const {
 
 void FeedTable::AnswerHeld(Effects& effects) {
   for (const auto& [container, ask] : std::exchange(held_, {})) Apply(container, ask, effects);
+}
+
+std::set<std::string> FeedTable::Containers() const {
+  std::set<std::string> containers = awaited_;
+  for (const auto& [container, address] : endpoints_) containers.insert(container);
+  return containers;
 }
 
 std::optional<TimePoint> FeedTable::NextDeadline() const {

@@ -66,6 +66,8 @@ class FeedTable {
   Effects OnTime(TimePoint now);
   std::optional<TimePoint> NextDeadline() const;
 
+  /// Containers that have reported an endpoint, or are awaited to.
+  std::set<std::string> Containers() const;
   const std::map<std::string, Address>& endpoints() const { return endpoints_; }
   std::vector<View> Views() const;
 
@@ -96,6 +98,8 @@ class FeedTable {
   void Forget(const std::string& container, Effects& effects);
   /// The lease is free: the next one that waits gets it.
   static void PassOn(Feed& feed, const Number& number, Effects& effects);
+  /// Tells the holder of a lease that another attempt waits for it, if one does.
+  static void TellIfAwaited(const Feed& feed, const Number& number, Effects& effects);
   void EndIfOver(const std::string& name, Feed& feed, Effects& effects);
   /// Answers whoever asked while endpoints were awaited.
   void AnswerHeld(Effects& effects);

@@ -155,6 +155,14 @@ void Fill(const core::feed_order::Terminated& terminated, v1::FeedOrder& message
   message.mutable_terminated()->set_feed(terminated.feed);
 }
 
+void Fill(const core::feed_order::Awaited& awaited, v1::FeedOrder& message) {
+  message.mutable_awaited()->set_connection(awaited.connection);
+}
+
+void Fill(const core::feed_order::Ending& ending, v1::FeedOrder& message) {
+  message.mutable_ending()->set_feed(ending.feed);
+}
+
 void Fill(const core::feed_order::Ended& ended, v1::FeedOrder& message) {
   message.mutable_ended()->set_feed(ended.feed);
 }
@@ -208,6 +216,10 @@ std::optional<core::FeedOrder> FromProto(const v1::FeedOrder& order) {
       return core::feed_order::Recorded{order.recorded().connection()};
     case v1::FeedOrder::kTerminated:
       return core::feed_order::Terminated{order.terminated().feed()};
+    case v1::FeedOrder::kAwaited:
+      return core::feed_order::Awaited{order.awaited().connection()};
+    case v1::FeedOrder::kEnding:
+      return core::feed_order::Ending{order.ending().feed()};
     case v1::FeedOrder::kEnded:
       return core::feed_order::Ended{order.ended().feed()};
     case v1::FeedOrder::BODY_NOT_SET:

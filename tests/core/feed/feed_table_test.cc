@@ -29,6 +29,10 @@ std::vector<std::string> Texts(const FeedTable::Effects& effects) {
       text = absl::StrCat(answer->connection, " ", names.at(answer->verdict));
     } else if (const auto* recorded = std::get_if<feed_order::Recorded>(&effect.order)) {
       text = absl::StrCat("recorded ", recorded->connection);
+    } else if (const auto* awaited = std::get_if<feed_order::Awaited>(&effect.order)) {
+      text = absl::StrCat("awaited ", awaited->connection);
+    } else if (const auto* ending = std::get_if<feed_order::Ending>(&effect.order)) {
+      text = absl::StrCat(ending->feed, " ending");
     } else if (const auto* terminated = std::get_if<feed_order::Terminated>(&effect.order)) {
       text = absl::StrCat(terminated->feed, " terminated");
     } else {
@@ -80,8 +84,8 @@ TEST_F(FeedTableTest, GrantsOnceAndSkipsLater) {
 
 TEST_F(FeedTableTest, ASecondAttemptWaitsForTheFirst) {
   Ask("c1", 1, 0);
-  EXPECT_THAT(Ask("c2", 2, 0), ElementsAre("c2: 2 busy"));
-  EXPECT_THAT(Ask("c1", 3, 0), ElementsAre("c1: 3 busy"));
+  EXPECT_THAT(Ask("c2", 2, 0), ElementsAre("c2: 2 busy", "c1: awaited 1"));
+  EXPECT_THAT(Ask("c1", 3, 0), ElementsAre("c1: 3 busy", "c1: awaited 1"));
   EXPECT_EQ(table_.Views().at(0).waiting, 2u);
   EXPECT_THAT(Consume("c1", 1, 0), ElementsAre("c1: recorded 1", "c2: 2 skip", "c1: 3 skip"));
 }
@@ -90,7 +94,7 @@ TEST_F(FeedTableTest, AFailedAttemptPassesItsLeaseOn) {
   Ask("c1", 1, 0);
   Ask("c2", 2, 0);
   Ask("c2", 3, 0);
-  EXPECT_THAT(GiveBack("c1", 1, 0), ElementsAre("c2: 2 granted"));
+  EXPECT_THAT(GiveBack("c1", 1, 0), ElementsAre("c2: 2 granted", "c2: awaited 2"));
   EXPECT_THAT(GiveBack("c2", 3, 0), IsEmpty());  // it only waited
   EXPECT_THAT(GiveBack("c2", 2, 0), IsEmpty());
   EXPECT_THAT(Ask("c1", 4, 0), ElementsAre("c1: 4 granted"));
@@ -133,7 +137,8 @@ TEST_F(FeedTableTest, TerminateStopsAll) {
 TEST_F(FeedTableTest, AFeedEndsWhenNothingIsLeased) {
   Ask("c1", 1, 0);
   Ask("c2", 2, 0);
-  EXPECT_THAT(Texts(table_.End("train").value()), IsEmpty());
+  EXPECT_THAT(Texts(table_.End("train").value()),
+              ElementsAre("c1: train ending", "c2: train ending"));
   EXPECT_THAT(Ask("c1", 3, 7), ElementsAre("c1: 3 stopped"));
   // The retry of a partition that had begun still gets its turn.
   EXPECT_THAT(GiveBack("c1", 1, 0), ElementsAre("c2: 2 granted"));
@@ -172,7 +177,32 @@ TEST_F(FeedTableTest, ANewStreamReplacesWhatWasKnown) {
   // The report of partition 1's return was lost with the stream.
   EXPECT_THAT(Texts(table_.Apply("c1", feed_report::Endpoint{"/c1", 1, {Lease(1, 0)}})),
               ElementsAre("c2: 3 granted"));
-  EXPECT_THAT(Ask("c2", 4, 0), ElementsAre("c2: 4 busy"));
+  EXPECT_THAT(Ask("c2", 4, 0), ElementsAre("c2: 4 busy", "c1: awaited 1"));
+  // That may have been lost, too.
+  EXPECT_THAT(Texts(table_.Apply("c1", feed_report::Endpoint{"/c1", 1, {Lease(1, 0)}})),
+              ElementsAre("c1: awaited 1"));
+}
+
+TEST_F(FeedTableTest, AnEndpointThatComesLateLearnsThatAFeedIsEnding) {
+  Ask("c1", 1, 0);
+  (void)table_.End("train");
+  EXPECT_THAT(Texts(table_.Apply("c3", feed_report::Endpoint{})), ElementsAre("c3: train ending"));
+}
+
+// It was consumed by a container that could not be reached when another one got the lease.
+TEST_F(FeedTableTest, ALeaseIsNotTakenByAnothersAcknowledgement) {
+  Ask("c2", 2, 0);
+  (void)table_.End("train");
+  EXPECT_THAT(Consume("c1", 1, 0), ElementsAre("c1: recorded 1"));
+  EXPECT_EQ(table_.Views().at(0).leased, 1u);
+  EXPECT_THAT(Consume("c2", 2, 0),
+              ElementsAre("c2: recorded 2", "c1: train ended", "c2: train ended"));
+  EXPECT_EQ(table_.Views().at(0).rows, 100);
+}
+
+TEST_F(FeedTableTest, NamesTheContainersThatItCountsOn) {
+  table_.OnLost("c1");
+  EXPECT_THAT(table_.Containers(), UnorderedElementsAre("c2"));
 }
 
 class RestartedFeedTableTest : public FeedTableTest {
@@ -189,7 +219,7 @@ TEST_F(RestartedFeedTableTest, GrantsNothingBeforeAllHaveReported) {
   EXPECT_THAT(Ask("c1", 2, 6), IsEmpty());
   EXPECT_THAT(Ask("c1", 3, 4), IsEmpty());
   EXPECT_THAT(Texts(table_.Apply("c2", feed_report::Endpoint{"/c2", 2, {Lease(1, 5)}, {}})),
-              ElementsAre("c1: 1 busy", "c1: 2 granted", "c1: 3 skip"));
+              ElementsAre("c1: 1 busy", "c2: awaited 1", "c1: 2 granted", "c1: 3 skip"));
   EXPECT_EQ(table_.NextDeadline(), std::nullopt);
   EXPECT_EQ(table_.Views().at(0).acknowledged, 5u);
 }
@@ -212,9 +242,24 @@ TEST_F(RestartedFeedTableTest, OneThatNeverReportsIsAwaitedForALimitedTime) {
 TEST_F(RestartedFeedTableTest, RemembersWhatEndpointsWereTold) {
   EXPECT_THAT(
       Texts(table_.Apply("c1", feed_report::Endpoint{"/c1", 1, {}, {}, {"train"}, {"old"}})),
-      ElementsAre("c1: train terminated"));
+      UnorderedElementsAre("c1: train terminated", "c1: old ending"));
   EXPECT_THAT(Texts(table_.Apply("c2", feed_report::Endpoint{"/c2", 2})),
-              ElementsAre("c2: train terminated", "c1: old ended", "c2: old ended"));
+              UnorderedElementsAre("c2: train terminated", "c2: old ending", "c1: old ended",
+                                   "c2: old ended"));
+}
+
+// A feed whose last lease was not over when the ApplicationMaster was lost.
+TEST_F(RestartedFeedTableTest, EndsWhatItsPredecessorWasToldToEnd) {
+  table_.Apply("c1", feed_report::Endpoint{"/c1", 1, {Lease(1, 0)}, {}, {}, {"train"}});
+  table_.Apply("c2", feed_report::Endpoint{"/c2", 2});
+  EXPECT_THAT(Ask("c2", 2, 1), ElementsAre("c2: 2 stopped"));
+  EXPECT_THAT(Consume("c1", 1, 0),
+              ElementsAre("c1: recorded 1", "c1: train ended", "c2: train ended"));
+}
+
+TEST_F(RestartedFeedTableTest, NamesTheContainersThatItAwaits) {
+  table_.Apply("c1", feed_report::Endpoint{"/c1", 1});
+  EXPECT_THAT(table_.Containers(), UnorderedElementsAre("c1", "c2"));
 }
 
 }  // namespace

@@ -41,7 +41,8 @@ TEST(ConvertFeed, OrdersSurvive) {
            core::feed_order::Answer{7, Verdict::kSkip}, core::feed_order::Answer{7, Verdict::kBusy},
            core::feed_order::Answer{7, Verdict::kStopped},
            core::feed_order::Answer{7, Verdict::kRefused, "too many"},
-           core::feed_order::Recorded{7}, core::feed_order::Terminated{"train"},
+           core::feed_order::Recorded{7}, core::feed_order::Awaited{7},
+           core::feed_order::Terminated{"train"}, core::feed_order::Ending{"train"},
            core::feed_order::Ended{"train"}}) {
     EXPECT_EQ(FromProto(ToProto(order)), order);
   }

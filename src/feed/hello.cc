@@ -1,5 +1,5 @@
-// nlohmann's parser without exceptions. Its recursion is bounded by nothing but the length of the
-// text, so deep nesting is refused first.
+// nlohmann's parser without exceptions. The recursion of its dump() is bounded by nothing but the
+// length of the text, so deep nesting is refused first.
 #include "feed/hello.h"
 
 #include <limits>
@@ -16,12 +16,21 @@ using Json = nlohmann::json;
 constexpr int kMostDepth = 64;
 constexpr int64_t kMostTimeoutMs = int64_t{7} * 24 * 3600 * 1000;
 
+// Brackets within strings do not count: they could hide, or feign, any depth.
 bool IsDeep(const std::string& json) {
   int depth = 0;
-  for (const char letter : json) {
-    if (letter == '[' || letter == '{') ++depth;
-    if (letter == ']' || letter == '}') --depth;
-    if (depth > kMostDepth) return true;
+  bool text = false;
+  for (size_t at = 0; at < json.size(); ++at) {
+    const char letter = json[at];
+    if (text && letter == '\\') {
+      ++at;  // an escaped quote does not end the string
+    } else if (letter == '"') {
+      text = !text;
+    } else if (!text && (letter == '[' || letter == '{')) {
+      if (++depth > kMostDepth) return true;
+    } else if (!text && (letter == ']' || letter == '}')) {
+      --depth;
+    }
   }
   return false;
 }

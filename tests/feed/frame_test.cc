@@ -103,6 +103,27 @@ TEST(Hello, IsReadWithItsDefaults) {
   EXPECT_FALSE(hello.results);
 }
 
+// Nested as deep as a HELLO has room for, behind a string that closes as many brackets.
+std::string DeepHello(const std::string& text) {
+  constexpr size_t kDepth = 21'000;
+  return R"({"token":"t","feed":"a","schema":[")" + text + std::string(kDepth, ']') + "\"," +
+         std::string(kDepth, '[') + std::string(kDepth, ']') + "]}";
+}
+
+TEST(Hello, IsRefusedIfDeepWhateverItsStringsHold) {
+  for (const char* text : {"", "\\\"", "\\\\\\\""}) {
+    const absl::StatusOr<Hello> hello = ParseHello(DeepHello(text));
+    EXPECT_THAT(std::string(hello.status().message()), HasSubstr("no JSON object")) << text;
+  }
+}
+
+TEST(Hello, MayHaveBracketsInItsStrings) {
+  const std::string name(100, '[');
+  const Hello hello =
+      ParseHello(R"({"token":"t","feed":"a","schema":{")" + name + R"(":"\\"}})").value();
+  EXPECT_EQ(hello.schema, "{\"" + name + R"(":"\\"})");
+}
+
 TEST(Hello, NamesTheFieldThatIsWrong) {
   for (const auto& [json, says] : std::map<std::string, std::string>{
            {"", "no JSON object"},

@@ -25,8 +25,6 @@ constexpr size_t kMostQueuedControl = size_t{2} << 20;
 constexpr size_t kMostQueuedSlots = 4;
 /// See Feed::MayOpen().
 constexpr size_t kDrainedProgram = 128 * 1024;
-/// How long a connection that is over may take to go.
-constexpr std::chrono::seconds kFinishPatience{2};
 
 uint32_t SlotBytes(int64_t buffer_bytes) {
   return static_cast<uint32_t>(std::max<int64_t>(buffer_bytes / kSlots / kPage * kPage, kPage));
@@ -92,6 +90,7 @@ void Endpoint::Accept(std::unique_ptr<ByteStream> stream, Peer peer) {
   session.number = number;
   session.peer = peer;
   session.since = clock_.Now();
+  session.unread = setting_.finish;
   FrameConnection::Callbacks callbacks;
   callbacks.frames.on_header = [this, &session](const FrameHeader& header) {
     return OnHeader(session, header);
@@ -148,6 +147,9 @@ absl::Status Endpoint::OnHello(Session& session, const FrameHeader& header,
   if (!running_) return absl::FailedPreconditionError(why_not_running_);
   TONY_ASSIGN_OR_RETURN(session.feed, FindFeed(hello->partition.feed));
   hello->token.clear();
+  // Whoever reads the results works on each of them before it reads the next.
+  session.unread =
+      hello->results ? std::max<Duration>(setting_.unread, hello->timeout) : setting_.unread;
   session.feed->Add(session.number, *std::move(hello), *session.connection);
   return absl::OkStatus();
 }
@@ -163,6 +165,7 @@ absl::Status Endpoint::OnAttach(Session& session, const FrameHeader& header,
   TONY_ASSIGN_OR_RETURN(Feed* const feed, FindFeed(request["feed"].get<std::string>()));
   TONY_RETURN_IF_ERROR(feed->Attach(*session.connection));
   session.feed = feed;
+  session.unread = setting_.unread;
   return absl::OkStatus();
 }
 
@@ -281,11 +284,17 @@ void Endpoint::Tick() {
   const TimePoint now = clock_.Now();
   for (auto& [name, feed] : feeds_) feed->Tick();
   for (auto& [number, session] : sessions_) TickSession(session, now);
-  std::erase_if(sessions_, [now](const auto& entry) {
-    const FrameConnection& connection = *entry.second.connection;
-    return connection.finished() ||
-           (connection.finishing() && now - connection.finished_at() >= kFinishPatience);
-  });
+  std::erase_if(sessions_, [this, now](const auto& entry) { return IsOver(entry.second, now); });
+}
+
+// A connection that is closed with queued frames loses the last of them: the rest of the results,
+// and ACK.
+bool Endpoint::IsOver(const Session& session, TimePoint now) const {
+  const FrameConnection& connection = *session.connection;
+  if (connection.finished()) return true;
+  if (!connection.finishing()) return false;
+  const Duration patience = connection.queued() == 0 ? setting_.finish : session.unread;
+  return now - std::max(connection.finished_at(), connection.moved_at()) >= patience;
 }
 
 void Endpoint::TickSession(Session& session, TimePoint now) {
@@ -301,7 +310,10 @@ void Endpoint::TickSession(Session& session, TimePoint now) {
     }
     return;
   }
-  if (connection.queued() > 0 && now - connection.moved_at() >= setting_.unread) {
+  // A program that reads nothing is judged by Feed::Tick(), as its producers wait for it: it may be
+  // busy for long with a batch or with compiling.
+  if (session.peer == Peer::kProducer && connection.queued() > 0 &&
+      now - connection.moved_at() >= session.unread) {
     return OnEnd(session.number,
                  absl::DeadlineExceededError("the peer does not read what is sent to it"));
   }

@@ -36,8 +36,11 @@ struct EndpointSetting {
   // What a test changes.
   Duration alive = std::chrono::seconds(5);  ///< between two frames to a producer
   Duration tick = std::chrono::milliseconds(250);
-  Duration hello = std::chrono::seconds(10);   ///< for a connection to say who it is
-  Duration unread = std::chrono::seconds(60);  ///< for a peer to read something of what is queued
+  Duration hello = std::chrono::seconds(10);  ///< for a connection to say who it is
+  /// For a producer to read something of what is queued; one with results has its time-out.
+  Duration unread = std::chrono::seconds(60);
+  /// For a peer that has all of its frames, or has not said who it is, to close its end.
+  Duration finish = std::chrono::seconds(2);
   Duration refusal = std::chrono::seconds(1);  ///< what a wrong token costs
 };
 
@@ -80,6 +83,8 @@ class Endpoint {
     Peer peer = Peer::kProducer;
     TimePoint since;
     Feed* feed = nullptr;  ///< null: it has not said who it is
+    /// See EndpointSetting::unread. Whoever has not said who it is gets EndpointSetting::finish.
+    Duration unread{};
     std::unique_ptr<FrameConnection> connection;
     std::unique_ptr<EventLoop::Handle> refusal;
   };
@@ -101,6 +106,8 @@ class Endpoint {
   void TickLater();
   void Tick();
   void TickSession(Session& session, TimePoint now);
+  /// Whether nothing more needs to be sent, or nobody reads it.
+  bool IsOver(const Session& session, TimePoint now) const;
   size_t CountStrangers() const;
 
   EventLoop& loop_;

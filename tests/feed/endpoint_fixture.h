@@ -83,6 +83,16 @@ class EndpointTest : public ::testing::Test {
     ASSERT_TRUE(producer.Send(FrameType::kBatch, rows, data, 5));
   }
 
+  /// Returns when the endpoint has looked at all of its connections since `producer` got its first
+  /// credit. For a producer that has read nothing yet, and a short setting_.alive.
+  static void AwaitTicks(FeedPeer& producer) {
+    const Received frame = producer.NextButAlive();
+    ASSERT_EQ(frame.header.type, FrameType::kCredit) << frame.payload;
+    for (int ticks = 0; ticks < 2; ++ticks) {
+      ASSERT_EQ(producer.Next().header.type, FrameType::kAlive);
+    }
+  }
+
   static constexpr uint32_t kSlotBytes = 64 * 1024;
 
   os::TemporaryFolder folder_;

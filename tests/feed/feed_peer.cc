@@ -75,6 +75,12 @@ Received FeedPeer::Next() {
   return frame;
 }
 
+Received FeedPeer::NextButAlive() {
+  Received frame = Next();
+  while (frame.header.type == FrameType::kAlive) frame = Next();
+  return frame;
+}
+
 Received FeedPeer::NextButCredit() {
   while (true) {
     Received frame = Next();

@@ -26,6 +26,7 @@ class FeedPeer {
   /// The next frame; one of the type 0 at the end of the connection, or when it gives up. A
   /// descriptor that comes with it is kept in fd().
   Received Next();
+  Received NextButAlive();
   /// The next frame that is neither ALIVE nor CREDIT; credits are counted.
   Received NextButCredit();
   void Close() { socket_.Reset(); }

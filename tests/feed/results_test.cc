@@ -11,19 +11,32 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// Two rows that are to be answered.
+/// Rows that are to be answered.
 class ResultsTest : public EndpointTest {
  protected:
-  void FeedTwoRows() {
+  void FeedTwoRows() { FeedRows(2); }
+  void FeedRows(uint64_t rows) {
     Start();
     program_.emplace(Program());
     producer_.emplace(Producer());
     SayHello(*producer_, 0, R"(,"results":true)");
-    SendBatch(*producer_, "ab", 2);
-    producer_->Send(FrameType::kEnd, 2);
+    SendBatch(*producer_, "ab", rows);
+    producer_->Send(FrameType::kEnd, rows);
     connection_ = program_->Next().header.argument;
-    ASSERT_EQ(program_->Next().header.type, FrameType::kSlot);
+    const Received slot = program_->Next();
+    ASSERT_EQ(slot.header.type, FrameType::kSlot);
+    slot_ = slot.header.argument;
     ASSERT_EQ(program_->Next().header.type, FrameType::kClosed);
+  }
+  /// Reads all results, and then ACK; returns the bytes of the results.
+  size_t ReadToAck() {
+    size_t bytes = 0;
+    Received frame = producer_->NextButCredit();
+    for (; frame.header.type == FrameType::kResult; frame = producer_->NextButCredit()) {
+      bytes += frame.payload.size();
+    }
+    EXPECT_EQ(frame.header.type, FrameType::kAck) << frame.payload;
+    return bytes;
   }
   void ExpectErrors(const std::string& says) {
     Received frame = producer_->NextButCredit();
@@ -39,6 +52,7 @@ class ResultsTest : public EndpointTest {
   std::optional<FeedPeer> program_;
   std::optional<FeedPeer> producer_;
   uint64_t connection_ = 0;
+  uint64_t slot_ = 0;
 };
 
 TEST_F(ResultsTest, ComeInOrderAndPartitionsOneByOne) {
@@ -72,6 +86,24 @@ TEST_F(ResultsTest, ComeInOrderAndPartitionsOneByOne) {
   program.Send(FrameType::kNext, first.header.argument);
   other.Send(FrameType::kEnd, 0);
   EXPECT_EQ(other.NextButCredit().header.type, FrameType::kAck);
+}
+
+// The results are more than a socket takes, so most of them wait in the endpoint.
+TEST_F(ResultsTest, AreKeptForAReaderThatComesLongAfterTheLastOne) {
+  setting_.buffer_bytes = kSlots * size_t{1 << 20};
+  setting_.finish = setting_.alive = std::chrono::milliseconds(1);
+  FeedTwoRows();
+  const std::string half(400'000, 'r');
+  for (int result = 0; result < 2; ++result) {
+    program_->Send(FrameType::kProgramResult, 1, LittleEndian64(connection_) + half);
+  }
+  program_->Send(FrameType::kRelease, slot_);
+  // The next partition is open, so the first one is acknowledged.
+  FeedPeer next = Producer();
+  SayHello(next, 1, R"(,"results":true)");
+  ASSERT_EQ(program_->Next().header.type, FrameType::kOpen);
+  AwaitTicks(next);
+  EXPECT_EQ(ReadToAck(), 2 * half.size());
 }
 
 TEST_F(ResultsTest, TooManyAreAnErrorForBoth) {

@@ -192,10 +192,20 @@ absl::Status Feed::OnEnd(Producer& producer, uint64_t rows) {
 
 void Feed::CheckConsumed(Producer& producer) {
   if (producer.state != State::kOpen || !producer.ended || producer.filled > 0) return;
-  if (producer.hello.results && producer.results < producer.rows) return;
+  if (producer.hello.results && (producer.results < producer.rows || IsBehind(producer))) return;
   producer.state = State::kConsumed;
   setting_.report(
       core::feed_report::Consumed{producer.lease(), static_cast<int64_t>(producer.rows)});
+}
+
+// A partition whose results are not read yet would make room for the next one, and so on.
+bool Feed::IsBehind(const Producer& producer) const {
+  return producer.connection != nullptr && producer.connection->queued() >= setting_.slot_bytes;
+}
+
+void Feed::OnDrained() {
+  UpdatePause();
+  for (auto& [number, producer] : producers_) CheckConsumed(producer);
 }
 
 // A producer that has sent END may go: its partition is consumed, and acknowledged, without it.
@@ -233,6 +243,8 @@ void Feed::Close(Producer& producer, FrameType type, const std::string& text, bo
   }
   BreakOff(producer);
   producers_.erase(producer.number);
+  // It may be the one for whose reading the program was paused.
+  UpdatePause();
 }
 
 void Feed::Refuse(const std::string& sentence) {
@@ -341,7 +353,8 @@ bool Feed::WaitsForProgram(const Producer& producer) const {
     case State::kGranted:
       return true;
     case State::kOpen:
-      return producer.filled > 0 || producer.ended || producer.credits == 0;
+      return !IsBehind(producer) &&
+             (producer.filled > 0 || producer.ended || producer.credits == 0);
     default:
       return false;
   }

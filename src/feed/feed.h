@@ -88,8 +88,8 @@ class Feed {
   void Tick();
   /// Opens further producers and hands out credits, as far as there is room.
   void Advance();
-  /// A producer has read its results: the program may send more.
-  void OnDrained() { UpdatePause(); }
+  /// A producer has read its results: the program may send more, and its partition may be done.
+  void OnDrained();
   /// Whether nobody uses the feed, and it has nothing to remember.
   bool idle() const;
 
@@ -107,7 +107,9 @@ class Feed {
   absl::Status OnNext(uint64_t number);
   absl::Status OnEnd(Producer& producer, uint64_t rows);
   void ShowSlot(Producer& producer, const FrameHeader& header);
-  /// Reports the partition if all of it is consumed and answered.
+  /// Whether a slot or more of results waits to be read. It ends with OnDrained().
+  bool IsBehind(const Producer& producer) const;
+  /// Reports the partition if all of it is consumed and answered, and the answers are mostly read.
   void CheckConsumed(Producer& producer);
   /// The sentence about a wrong number of results, after the producer got it as its ERROR.
   absl::Status FailResults(Producer& producer);

@@ -1,6 +1,8 @@
 // Partitions whose rows are answered by results.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
 
 #include <optional>
 
@@ -104,6 +106,60 @@ TEST_F(ResultsTest, AreKeptForAReaderThatComesLongAfterTheLastOne) {
   ASSERT_EQ(program_->Next().header.type, FrameType::kOpen);
   AwaitTicks(next);
   EXPECT_EQ(ReadToAck(), 2 * half.size());
+}
+
+// The last result is the one for whose size the program is paused.
+class SlowReaderTest : public ResultsTest {
+ protected:
+  static constexpr uint64_t kResults = 3;
+  static constexpr size_t kResultBytes = 1'000'000;
+
+  /// Returns when the endpoint has taken all results, and has looked at its connections after that.
+  void AnswerRows() {
+    setting_.buffer_bytes = kSlots * size_t{1 << 20};
+    setting_.finish = setting_.alive = std::chrono::milliseconds(1);
+    FeedRows(kResults);
+    waiting_.emplace(Producer());
+    SayHello(*waiting_, 1, R"(,"results":true)");
+    program_->Send(FrameType::kRelease, slot_);
+    for (uint64_t result = 0; result < kResults; ++result) {
+      program_->Send(FrameType::kProgramResult, 1,
+                     LittleEndian64(connection_) + std::string(kResultBytes, 'r'));
+    }
+    for (int unread = 1, ticks = 0; unread > 0 || ticks < 2;) {
+      if (unread == 0) ++ticks;
+      ASSERT_EQ(waiting_->Next().header.type, FrameType::kAlive);
+      ASSERT_EQ(::ioctl(program_->socket(), SIOCOUTQ, &unread), 0);
+    }
+  }
+
+  std::optional<FeedPeer> waiting_;
+};
+
+TEST_F(SlowReaderTest, DelaysTheNextPartitionAndThenTheProgramGoesOn) {
+  AnswerRows();
+  EXPECT_EQ(View().acknowledged, 0u);
+  EXPECT_EQ(ReadToAck(), kResults * kResultBytes);
+  const Received open = program_->Next();
+  ASSERT_EQ(open.header.type, FrameType::kOpen);
+  ASSERT_EQ(waiting_->NextButAlive().header.type, FrameType::kCredit);
+  waiting_->Send(FrameType::kBatch, 1, "c");
+  waiting_->Send(FrameType::kEnd, 1);
+  const Received slot = program_->Next();
+  ASSERT_EQ(slot.header.type, FrameType::kSlot);
+  program_->Send(FrameType::kRelease, slot.header.argument);
+  program_->Send(FrameType::kProgramResult, 1, LittleEndian64(open.header.argument) + "C");
+  EXPECT_EQ(waiting_->NextButCredit().payload, "C");
+  EXPECT_EQ(waiting_->NextButCredit().header.type, FrameType::kAck);
+}
+
+TEST_F(SlowReaderTest, HoldsNoProgramUpAfterItGotStop) {
+  AnswerRows();
+  endpoint_->Post(
+      [](Endpoint& endpoint) { endpoint.OnOrder(core::feed_order::Terminated{"train"}); });
+  ASSERT_EQ(program_->Next().header.type, FrameType::kEnded);
+  program_->Send(FrameType::kRelease, 99);
+  EXPECT_EQ(program_->Next().header.type, FrameType::kProgramError);
 }
 
 TEST_F(ResultsTest, TooManyAreAnErrorForBoth) {

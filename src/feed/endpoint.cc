@@ -56,39 +56,51 @@ absl::StatusOr<std::unique_ptr<Endpoint>> Endpoint::Open(EventLoop& loop, const 
 
 absl::Status Endpoint::Listen() {
   TONY_ASSIGN_OR_RETURN(tls_, rpc::TlsServer::Create(setting_.credentials));
-  TONY_ASSIGN_OR_RETURN(program_listener_,
-                        ListeningSocket::OnPath(loop_, program_path(), [this](os::UniqueFd fd) {
-                          Accept(std::make_unique<PlainStream>(std::move(fd)), Peer::kProgram);
-                        }));
-  TONY_ASSIGN_OR_RETURN(producer_listener_,
-                        ListeningSocket::OnPath(loop_, producer_path(), [this](os::UniqueFd fd) {
-                          Accept(std::make_unique<PlainStream>(std::move(fd)), Peer::kProducer);
-                        }));
+  TONY_ASSIGN_OR_RETURN(
+      program_listener_, ListeningSocket::OnPath(loop_, program_path(), [this](os::UniqueFd fd) {
+        Accept(std::make_unique<PlainStream>(std::move(fd)), Peer::kProgram, true);
+      }));
+  TONY_ASSIGN_OR_RETURN(
+      producer_listener_, ListeningSocket::OnPath(loop_, producer_path(), [this](os::UniqueFd fd) {
+        Accept(std::make_unique<PlainStream>(std::move(fd)), Peer::kProducer, true);
+      }));
   TONY_ASSIGN_OR_RETURN(port_listener_,
                         ListeningSocket::OnPort(loop_, setting_.loopback, [this](os::UniqueFd fd) {
-                          Accept(tls_->Accept(std::move(fd)), Peer::kProducer);
+                          Accept(tls_->Accept(std::move(fd)), Peer::kProducer, false);
                         }));
   return absl::OkStatus();
 }
 
 size_t Endpoint::CountStrangers() const {
-  return static_cast<size_t>(
-      std::count_if(sessions_.begin(), sessions_.end(), [](const auto& entry) {
-        return entry.second.feed == nullptr && !entry.second.connection->finishing();
-      }));
+  return static_cast<size_t>(std::count_if(sessions_.begin(), sessions_.end(),
+                                           [](const auto& entry) { return !entry.second.known; }));
 }
 
-void Endpoint::Accept(std::unique_ptr<ByteStream> stream, Peer peer) {
-  if (stream == nullptr) return;
-  if (sessions_.size() >= kMostConnections || CountStrangers() >= kMostStrangers) {
-    return refused_log_.Log(LogLevel::kWarning,
-                            "a connection to the feed is closed, since there are too many",
-                            {{"task", setting_.task}, {"connections", sessions_.size()}});
-  }
+// Anybody who reaches the port can open connections to it. A stranger is among those that wait
+// until the last one is gone, so what it costs to refuse it keeps nobody out.
+bool Endpoint::MakeRoom(Peer peer, bool known) {
+  const size_t most = setting_.most_connections - (peer == Peer::kProgram ? 0 : core::kMostFeeds);
+  const bool full = sessions_.size() >= most;
+  if (!full && (known || CountStrangers() < kMostStrangers)) return true;
+  const auto oldest = std::find_if(sessions_.begin(), sessions_.end(),
+                                   [](const auto& entry) { return !entry.second.known; });
+  const bool room = oldest != sessions_.end();
+  if (room) sessions_.erase(oldest);
+  refused_log_.Log(LogLevel::kWarning,
+                   "a connection to the feed is closed, since there are too many",
+                   {{"task", setting_.task},
+                    {"connections", sessions_.size()},
+                    {"which", room ? "the oldest without a token" : "the newest"}});
+  return room;
+}
+
+void Endpoint::Accept(std::unique_ptr<ByteStream> stream, Peer peer, bool known) {
+  if (stream == nullptr || !MakeRoom(peer, known)) return;
   const uint64_t number = next_number_++;
   Session& session = sessions_[number];
   session.number = number;
   session.peer = peer;
+  session.known = known;
   session.since = clock_.Now();
   session.unread = setting_.finish;
   FrameConnection::Callbacks callbacks;
@@ -144,6 +156,7 @@ absl::Status Endpoint::OnHello(Session& session, const FrameHeader& header,
     Refuse(session);
     return absl::OkStatus();
   }
+  session.known = true;
   if (!running_) return absl::FailedPreconditionError(why_not_running_);
   TONY_ASSIGN_OR_RETURN(session.feed, FindFeed(hello->partition.feed));
   hello->token.clear();

@@ -42,6 +42,8 @@ struct EndpointSetting {
   /// For a peer that has all of its frames, or has not said who it is, to close its end.
   Duration finish = std::chrono::seconds(2);
   Duration refusal = std::chrono::seconds(1);  ///< what a wrong token costs
+  /// Connections at once. The last core::kMostFeeds of them are kept for programs.
+  size_t most_connections = 512;
 };
 
 /// Knows its peers: processes of the same user on Unix sockets, and those who have the token. A
@@ -53,9 +55,7 @@ struct EndpointSetting {
 /// Not thread safe: owned by the event loop, which outlives it.
 class Endpoint {
  public:
-  /// Connections at once; the rest is closed when it comes.
-  static constexpr size_t kMostConnections = 512;
-  /// Connections that have not said who they are.
+  /// Connections to the port that have not shown the token; the oldest gives way to one more.
   static constexpr size_t kMostStrangers = 64;
 
   /// The codes of ListeningSocket and of TlsServer.
@@ -82,7 +82,9 @@ class Endpoint {
     uint64_t number = 0;
     Peer peer = Peer::kProducer;
     TimePoint since;
-    Feed* feed = nullptr;  ///< null: it has not said who it is
+    /// Whether it has shown the token, or comes by a Unix socket, which only the same user can.
+    bool known = false;
+    Feed* feed = nullptr;  ///< null: it has not said for which one it comes
     /// See EndpointSetting::unread. Whoever has not said who it is gets EndpointSetting::finish.
     Duration unread{};
     std::unique_ptr<FrameConnection> connection;
@@ -92,7 +94,10 @@ class Endpoint {
   Endpoint(EventLoop& loop, const Clock& clock, EndpointSetting setting);
 
   absl::Status Listen();
-  void Accept(std::unique_ptr<ByteStream> stream, Peer peer);
+  /// `known`: see Session.
+  void Accept(std::unique_ptr<ByteStream> stream, Peer peer, bool known);
+  /// Whether there is room for one more connection, for which the oldest stranger may have to go.
+  bool MakeRoom(Peer peer, bool known);
   absl::StatusOr<char*> OnHeader(Session& session, const FrameHeader& header);
   absl::Status OnFrame(Session& session, const FrameHeader& header, const std::string& payload);
   absl::Status OnHello(Session& session, const FrameHeader& header, const std::string& payload);

@@ -5,11 +5,15 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <poll.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <optional>
 #include <set>
+#include <vector>
 
 #include "os/machine/resident_memory.h"
 #include "tests/feed/endpoint_fixture.h"
@@ -271,6 +275,56 @@ TEST_F(EndpointTest, ASilentStrangerIsSentAway) {
   FeedPeer stranger = Producer();
   stranger.SendBytes("x");
   EXPECT_EQ(stranger.Next().header.type, FrameType::kError);
+}
+
+/// A TCP connection to the endpoint's port that says nothing.
+os::UniqueFd SilentStranger(int port) {
+  os::UniqueFd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<uint16_t>(port));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  EXPECT_EQ(::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)),
+            0);
+  return socket;
+}
+
+bool IsClosed(const os::UniqueFd& socket) {
+  pollfd wait{socket.get(), POLLIN, 0};
+  char byte = 0;
+  return ::poll(&wait, 1, 30'000) == 1 && ::recv(socket.get(), &byte, 1, MSG_DONTWAIT) <= 0;
+}
+
+TEST_F(EndpointTest, TheOldestStrangerGivesWayAndKeepsNobodyOut) {
+  Start();
+  std::vector<os::UniqueFd> strangers;
+  for (size_t number = 0; number < 2 * Endpoint::kMostStrangers; ++number) {
+    strangers.push_back(SilentStranger(endpoint_->tls_port()));
+  }
+  for (size_t number = 0; number < Endpoint::kMostStrangers; ++number) {
+    ASSERT_TRUE(IsClosed(strangers[number])) << number;
+  }
+  FeedPeer program = Program();
+  FeedPeer producer = Producer();
+  SayHello(producer, 0);
+  EXPECT_EQ(program.Next().header.type, FrameType::kOpen);
+  pollfd newest{strangers.back().get(), POLLIN, 0};
+  EXPECT_EQ(::poll(&newest, 1, 0), 0);
+}
+
+TEST_F(EndpointTest, ProducersLeaveRoomForTheProgram) {
+  setting_.most_connections = core::kMostFeeds + 2;
+  Start();
+  std::vector<FeedPeer> producers;
+  for (int number = 0; number < 3; ++number) {
+    producers.push_back(Producer());
+    SayHello(producers.back(), number);
+  }
+  EXPECT_EQ(producers.back().Next().header.type, FrameType{0});
+  FeedPeer program = Program();
+  EXPECT_EQ(program.Next().header.type, FrameType::kOpen);
+  // A stranger never takes the place of one who is known, and gives way to one.
+  EXPECT_TRUE(IsClosed(SilentStranger(endpoint_->tls_port())));
 }
 
 TEST_F(EndpointTest, ProducersHearThatTheEndpointLives) {

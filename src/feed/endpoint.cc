@@ -277,6 +277,8 @@ void Endpoint::OnOrder(const core::FeedOrder& order) {
     for (auto& [name, feed] : feeds_) feed->OnAnswer(*answer);
   } else if (const auto* recorded = std::get_if<core::feed_order::Recorded>(&order)) {
     for (auto& [name, feed] : feeds_) feed->OnRecorded(recorded->connection);
+  } else if (const auto* awaited = std::get_if<core::feed_order::Awaited>(&order)) {
+    for (auto& [name, feed] : feeds_) feed->OnAwaited(awaited->connection);
   } else if (const auto* terminated = std::get_if<core::feed_order::Terminated>(&order)) {
     if (const absl::StatusOr<Feed*> feed = FindFeed(terminated->feed); feed.ok()) {
       (*feed)->Terminate();

@@ -69,6 +69,7 @@ void Feed::AskForLeases() {
     if (producer.state != State::kQueued) continue;
     if (leased >= (producer.hello.results ? kMostLeasedWithResults : kMostOpen)) return;
     producer.state = State::kAsking;
+    producer.asked_at = clock_.Now();
     ++leased;
     setting_.report(core::feed_report::Ask{producer.lease()});
   }
@@ -129,6 +130,7 @@ void Feed::HandOutCredits() {
 }
 
 void Feed::SendCredits(Producer& producer, uint32_t credits) const {
+  producer.credited_at = clock_.Now();
   const std::string greeting = std::exchange(producer.greeted, true)
                                    ? ""
                                    : absl::StrCat("{\"slot_bytes\":", setting_.slot_bytes,
@@ -295,6 +297,10 @@ void Feed::OnRecorded(uint64_t number) {
   Advance();
 }
 
+void Feed::OnAwaited(uint64_t number) {
+  if (Producer* const producer = Find(number); producer != nullptr) producer->awaited = true;
+}
+
 void Feed::Terminate() {
   if (std::exchange(terminated_, true)) return;
   LogInfo("nobody wants more of the feed", {{"task", setting_.task}, {"feed", setting_.name}});
@@ -345,13 +351,18 @@ uint64_t Feed::consumed(uint64_t number) const {
   return found == producers_.end() ? 0 : found->second.consumed;
 }
 
-// A producer that has a free credit keeps the program waiting, not the other way round. One that
-// waits for an ApplicationMaster, or for another attempt, does not wait for this program.
-bool Feed::WaitsForProgram(const Producer& producer) const {
+bool Feed::KeepsProgramWaiting(const Producer& producer) {
+  return producer.state == State::kOpen && !producer.ended && producer.connection != nullptr &&
+         producer.filled == 0 && (producer.credits > 0 || producer.slot);
+}
+
+// One that waits for an ApplicationMaster, or for another attempt, does not wait for this program;
+// neither does one whose place is taken by a producer for which the program waits.
+bool Feed::WaitsForProgram(const Producer& producer, bool program_waits) const {
   switch (producer.state) {
     case State::kQueued:
     case State::kGranted:
-      return true;
+      return !program_waits;
     case State::kOpen:
       return !IsBehind(producer) &&
              (producer.filled > 0 || producer.ended || producer.credits == 0);
@@ -360,25 +371,58 @@ bool Feed::WaitsForProgram(const Producer& producer) const {
   }
 }
 
+// A producer may think as long as it likes unless it is in somebody's way: its partition is wanted
+// by another attempt, as for a host that hangs with its connections open, or its place in this
+// worker. So whoever waits as BUSY waits for one that gets on, or soon loses its lease.
+bool Feed::IsStalled(const Producer& producer, TimePoint now) const {
+  if (!KeepsProgramWaiting(producer) ||
+      now - std::max(producer.credited_at, producer.connection->received_at()) <
+          producer.hello.timeout) {
+    return false;
+  }
+  return producer.awaited || Count(State::kQueued) + Count(State::kGranted) > 0;
+}
+
+std::string Feed::WhyLate(Producer& producer, bool program_waits, TimePoint now) const {
+  const auto seconds = absl::StrCat(
+      " for ", std::chrono::duration_cast<std::chrono::seconds>(producer.hello.timeout).count(),
+      " s");
+  if (!WaitsForProgram(producer, program_waits) || producer.slot) {
+    producer.waits_since = now;
+  } else if (now - std::max(producer.waits_since, progress_at_) >= producer.hello.timeout) {
+    return absl::StrCat("The program of ", setting_.task, " has taken no data of the feed ",
+                        setting_.name, seconds,
+                        ". See its output (tony logs) for what it does meanwhile; if it needs "
+                        "longer, raise the producer's time-out (feed_timeout)");
+  }
+  if (IsStalled(producer, now)) {
+    return absl::StrCat("The producer of ", producer.hello.partition.ToString(),
+                        " has sent nothing to ", setting_.task, seconds,
+                        ", and others wait for it. See what it does meanwhile; if it needs longer, "
+                        "raise its time-out (feed_timeout)");
+  }
+  if (producer.state == State::kAsking && now - producer.asked_at >= producer.hello.timeout) {
+    return absl::StrCat("The ApplicationMaster has not answered ", setting_.task,
+                        ", which asks it for ", producer.hello.partition.ToString(), ",", seconds,
+                        ". See whether the job has one (tony status), and feed again");
+  }
+  return "";
+}
+
 void Feed::Tick() {
   const TimePoint now = clock_.Now();
-  std::vector<uint64_t> late;
+  const bool program_waits =
+      std::any_of(producers_.begin(), producers_.end(),
+                  [](const auto& entry) { return KeepsProgramWaiting(entry.second); });
+  std::vector<std::pair<uint64_t, std::string>> late;
   for (auto& [number, producer] : producers_) {
-    if (!WaitsForProgram(producer) || producer.slot) {
-      producer.waits_since = now;
-    } else if (now - std::max(producer.waits_since, progress_at_) >= producer.hello.timeout) {
-      late.push_back(number);
-    }
+    std::string why = WhyLate(producer, program_waits, now);
+    if (!why.empty()) late.emplace_back(number, std::move(why));
   }
-  for (const uint64_t number : late) {
-    Producer& producer = producers_.at(number);
-    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(producer.hello.timeout);
-    Close(producer, FrameType::kError,
-          absl::StrCat("The program of ", setting_.task, " has taken no data of the feed ",
-                       setting_.name, " for ", seconds.count(),
-                       " s. See its output (tony logs) for what it does meanwhile; if it needs "
-                       "longer, raise the producer's time-out (feed_timeout)"),
-          true);
+  for (const auto& [number, why] : late) {
+    LogInfo("a producer is given up",
+            {{"task", setting_.task}, {"connection", number}, {"why", why}});
+    Close(producers_.at(number), FrameType::kError, why, true);
   }
   if (!late.empty()) Advance();
 }

@@ -73,6 +73,8 @@ class Feed {
 
   void OnAnswer(const core::feed_order::Answer& answer);
   void OnRecorded(uint64_t number);
+  /// Another attempt waits for the producer's lease.
+  void OnAwaited(uint64_t number);
   /// A program, perhaps another worker's, wants no more.
   void Terminate();
   /// No partition is left.
@@ -84,7 +86,7 @@ class Feed {
 
   /// Rows that were consumed of the producer's partition.
   uint64_t consumed(uint64_t number) const;
-  /// Looks for producers that have waited too long for the program.
+  /// Looks for producers that have waited too long, or have let others wait too long.
   void Tick();
   /// Opens further producers and hands out credits, as far as there is room.
   void Advance();
@@ -119,7 +121,13 @@ class Feed {
   /// Takes the producer's credits and its arriving batch back, and tells the program that no more
   /// comes of an open partition.
   void BreakOff(Producer& producer);
-  bool WaitsForProgram(const Producer& producer) const;
+  /// Whether the program has nothing to do of an open partition whose producer may send.
+  static bool KeepsProgramWaiting(const Producer& producer);
+  /// `program_waits`: for any producer.
+  bool WaitsForProgram(const Producer& producer, bool program_waits) const;
+  bool IsStalled(const Producer& producer, TimePoint now) const;
+  /// Why the producer gets ERROR: its time-out is over. Empty: it is not.
+  std::string WhyLate(Producer& producer, bool program_waits, TimePoint now) const;
   /// Pauses the program while a producer does not read its results.
   void UpdatePause();
   void StopAll();

@@ -48,7 +48,8 @@ FrameConnection::FrameConnection(EventLoop& loop, const Clock& clock,
       limits_(limits),
       callbacks_(std::move(callbacks)),
       intake_(peer, limits.slot_bytes, callbacks_.frames),
-      sent_at_(clock.Now()),
+      received_at_(clock.Now()),
+      sent_at_(received_at_),
       moved_at_(sent_at_) {}
 
 void FrameConnection::Resume() {
@@ -67,6 +68,7 @@ void FrameConnection::OnReadable() {
     switch (result.state) {
       case IoResult::State::kMoved: {
         turn += result.bytes;
+        received_at_ = clock_.Now();
         const absl::Status taken = intake_.Took(result.bytes);
         if (!taken.ok()) return End(taken);
         break;

@@ -61,6 +61,8 @@ class FrameConnection {
   TimePoint finished_at() const { return finished_at_; }
   bool finishing() const { return finishing_; }
   size_t queued() const { return queued_; }
+  /// Time at which the peer has last sent bytes, or of the construction.
+  TimePoint received_at() const { return received_at_; }
   /// Time of the newest Send(), or of the construction.
   TimePoint sent_at() const { return sent_at_; }
   /// Time at which the peer has last taken bytes, or at which the first of the queued ones came.
@@ -91,6 +93,7 @@ class FrameConnection {
   std::deque<Queued> queue_;
   size_t sent_ = 0;  ///< bytes of the first queued frame
   size_t queued_ = 0;
+  TimePoint received_at_;
   TimePoint sent_at_;
   TimePoint moved_at_;
   bool read_wants_write_ = false;  ///< TLS has to write before it can go on reading

@@ -38,6 +38,9 @@ struct Producer {
   uint64_t consumed = 0;         ///< rows in slots that the program has released
   uint64_t results = 0;          ///< results that the program has sent
   TimePoint waits_since;         ///< since when it waits for the program
+  TimePoint asked_at;            ///< when it became ASKING
+  TimePoint credited_at;         ///< when it last got credits
+  bool awaited = false;          ///< another attempt waits for its lease
 
   bool has_lease() const {
     return state == State::kGranted || state == State::kOpen || state == State::kConsumed;

@@ -347,6 +347,63 @@ TEST_F(EndpointTest, AProgramThatTakesNothingIsNamed) {
   EXPECT_THAT(error.payload, HasSubstr("worker:0 has taken no data of the feed train"));
 }
 
+// Its host hangs: the connection stays open. The speculative attempt of its partition gets on.
+TEST_F(EndpointTest, AStalledProducerLosesItsLeaseToTheAttemptThatWaits) {
+  Start();
+  FeedPeer program = Program();
+  FeedPeer stalled = Producer();
+  SayHello(stalled, 0, R"(,"timeout_ms":50)");
+  ASSERT_EQ(program.Next().header.type, FrameType::kOpen);
+  FeedPeer speculative = Producer();
+  SayHello(speculative, 0, R"(,"attempt":1)");
+  SendBatch(speculative, "x", 1);
+  const Received closed = program.Next();
+  EXPECT_EQ(closed.header.type, FrameType::kClosed);
+  EXPECT_EQ(closed.header.encoding, kBrokenOff);
+  EXPECT_EQ(program.Next().header.type, FrameType::kOpen);
+  EXPECT_EQ(program.Next().header.type, FrameType::kSlot);
+  const Received error = stalled.NextButCredit();
+  EXPECT_EQ(error.header.type, FrameType::kError);
+  EXPECT_THAT(error.payload, HasSubstr("has sent nothing to worker:0"));
+}
+
+TEST_F(EndpointTest, AStalledProducerLosesItsPlaceToOneThatWaits) {
+  Start();
+  FeedPeer program = Program();
+  FeedPeer stalled = Producer();
+  SayHello(stalled, 0, R"(,"results":true,"timeout_ms":50)");
+  ASSERT_EQ(program.Next().header.type, FrameType::kOpen);
+  // It stops in the middle of a frame.
+  stalled.SendBytes(FormatHeader({.length = 9, .type = FrameType::kBatch, .argument = 1}) + "x");
+  FeedPeer next = Producer();
+  SayHello(next, 1, R"(,"results":true,"timeout_ms":50)");
+  EXPECT_EQ(program.Next().header.type, FrameType::kClosed);
+  EXPECT_EQ(program.Next().header.type, FrameType::kOpen);
+}
+
+TEST_F(EndpointTest, AProducerThatIsInNobodysWayMayThink) {
+  setting_.alive = milliseconds(120);
+  Start();
+  FeedPeer program = Program();
+  FeedPeer producer = Producer();
+  SayHello(producer, 0, R"(,"timeout_ms":200)");
+  AwaitTicks(producer);
+  producer.Send(FrameType::kBatch, 1, "x");
+  EXPECT_EQ(program.Next().header.type, FrameType::kOpen);
+  EXPECT_EQ(program.Next().header.type, FrameType::kSlot);
+}
+
+TEST_F(EndpointTest, AnApplicationMasterThatDoesNotAnswerIsNamed) {
+  setting_.report = [](const core::FeedReport&) {};
+  Start();
+  FeedPeer program = Program();
+  FeedPeer producer = Producer();
+  SayHello(producer, 0, R"(,"timeout_ms":50)");
+  const Received error = producer.Next();
+  EXPECT_EQ(error.header.type, FrameType::kError);
+  EXPECT_THAT(error.payload, HasSubstr("The ApplicationMaster has not answered worker:0"));
+}
+
 TEST_F(EndpointTest, ANewApplicationMasterLearnsWhatIsHeld) {
   Start();
   FeedPeer program = Program();

@@ -283,6 +283,8 @@ void Endpoint::OnOrder(const core::FeedOrder& order) {
     if (const absl::StatusOr<Feed*> feed = FindFeed(terminated->feed); feed.ok()) {
       (*feed)->Terminate();
     }
+  } else if (const auto* ending = std::get_if<core::feed_order::Ending>(&order)) {
+    if (const absl::StatusOr<Feed*> feed = FindFeed(ending->feed); feed.ok()) (*feed)->OnEnding();
   } else if (const auto* ended = std::get_if<core::feed_order::Ended>(&order)) {
     if (const absl::StatusOr<Feed*> feed = FindFeed(ended->feed); feed.ok()) (*feed)->End();
   }

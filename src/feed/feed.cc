@@ -332,7 +332,7 @@ void Feed::Describe(core::feed_report::Endpoint& endpoint) const {
   const std::vector<core::FeedRange> ranges = acknowledged_.Ranges(setting_.name);
   endpoint.acknowledged.insert(endpoint.acknowledged.end(), ranges.begin(), ranges.end());
   if (terminated_) endpoint.terminated.push_back(setting_.name);
-  if (ended_) endpoint.ended.push_back(setting_.name);
+  if (ended_ || ending_) endpoint.ended.push_back(setting_.name);
 }
 
 void Feed::AskAgain() const {
@@ -428,7 +428,7 @@ void Feed::Tick() {
 }
 
 bool Feed::idle() const {
-  return program_ == nullptr && producers_.empty() && !terminated_ && !ended_ &&
+  return program_ == nullptr && producers_.empty() && !terminated_ && !ending_ && !ended_ &&
          acknowledged_.ranges() == 0;
 }
 

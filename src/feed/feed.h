@@ -77,6 +77,8 @@ class Feed {
   void OnAwaited(uint64_t number);
   /// A program, perhaps another worker's, wants no more.
   void Terminate();
+  /// It will end; see core::feed_order::Ending.
+  void OnEnding() { ending_ = true; }
   /// No partition is left.
   void End();
   /// Adds all that the feed holds to the first report of a stream.
@@ -150,6 +152,7 @@ class Feed {
   core::PartitionSet acknowledged_;
   TimePoint progress_at_;  ///< when the program has last taken something
   bool terminated_ = false;
+  bool ending_ = false;
   bool ended_ = false;
 };
 

@@ -53,6 +53,15 @@ class EndpointTest : public ::testing::Test {
     }
   }
 
+  /// As a client does by the ApplicationMaster.
+  void EndFeed() {
+    std::lock_guard lock(mutex_);
+    const core::FeedTable::Effects effects = table_->End("train").value();
+    for (const core::FeedTable::Effect& effect : effects) {
+      endpoint_->Post([order = effect.order](Endpoint& endpoint) { endpoint.OnOrder(order); });
+    }
+  }
+
   core::FeedTable::View View() {
     std::lock_guard lock(mutex_);
     const auto views = table_->Views();

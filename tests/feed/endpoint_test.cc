@@ -196,17 +196,38 @@ TEST_F(EndpointTest, TerminateStopsProducersAndLaterOnes) {
 TEST_F(EndpointTest, TheEndOfAFeedIsToldToPrograms) {
   Start();
   FeedPeer program = Program();
-  std::unique_lock lock(mutex_);
-  for (const auto& effect : table_->End("train").value()) {
-    endpoint_->Post([order = effect.order](Endpoint& endpoint) { endpoint.OnOrder(order); });
-  }
-  lock.unlock();
+  EndFeed();
   EXPECT_EQ(program.Next().header.type, FrameType::kEnded);
   program.Close();
   // Also to one that comes later.
   FeedPeer producer = Producer();
   SayHello(producer, 0);
   EXPECT_EQ(producer.Next().header.type, FrameType::kStop);
+}
+
+// The ApplicationMaster is lost between the order to end the feed and the end of the last lease.
+TEST_F(EndpointTest, AnOrderedEndOutlivesTheApplicationMaster) {
+  Start();
+  FeedPeer program = Program();
+  FeedPeer producer = Producer();
+  SayHello(producer, 0);
+  SendBatch(producer, "x", 1);
+  ASSERT_EQ(program.Next().header.type, FrameType::kOpen);
+  const Received slot = program.Next();
+  EndFeed();
+  {
+    std::lock_guard lock(mutex_);
+    table_.emplace(std::set<std::string>{kContainer}, TimePoint::max());
+  }
+  endpoint_->Post([](Endpoint& endpoint) { endpoint.ReportAll(); });
+  FeedPeer late = Producer();
+  SayHello(late, 1);
+  EXPECT_EQ(late.Next().header.type, FrameType::kStop);
+  producer.Send(FrameType::kEnd, 1);
+  program.Send(FrameType::kRelease, slot.header.argument);
+  EXPECT_EQ(producer.NextButCredit().header.type, FrameType::kAck);
+  EXPECT_EQ(program.Next().header.type, FrameType::kClosed);
+  EXPECT_EQ(program.Next().header.type, FrameType::kEnded);
 }
 
 TEST_F(EndpointTest, TwoFeedsDoNotMix) {

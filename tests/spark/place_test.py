@@ -241,7 +241,7 @@ class RefusalTest(SparkCase):
     def test_dynamic_allocation_is_refused_with_its_key(self):
         driver = Driver(self, self.site, "local-cluster[1,1,1024]", "spark.dynamicAllocation.enabled=true",
                         "spark.dynamicAllocation.shuffleTracking.enabled=true")
-        with self.assertRaisesRegex(RuntimeError, "spark.dynamicAllocation.enabled is true"):
+        with self.assertRaisesRegex(RuntimeError, "spark.dynamicAllocation.enabled=true"):
             driver.call("start", workers=1, command="true")
 
     def test_a_driver_without_executors_is_refused(self):

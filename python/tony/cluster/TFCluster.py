@@ -24,6 +24,8 @@ DAYS_3 = 259200
 # What num_epochs=0 means for data that can be read again, as in TensorFlowOnSpark.
 _EPOCHS = 10
 _STREAM_SECONDS = 1
+# For which a feeding task waits for a node that is started again in a Spark executor.
+_BRIEF_SECONDS = 5.0
 
 
 class InputMode:
@@ -155,13 +157,26 @@ class TFCluster:
         frame = _spark.is_data_frame(data)
         partitions = 1 << 30 if frame else data.getNumPartitions()
         order = self._task_order(qname, epochs, partitions, False, feed_timeout)
-        (_spark.feed_data_frame if frame else _spark.feed_rdd)(data, order, epochs)
+        deadline: Optional[float] = None
+        while True:
+            try:
+                (_spark.feed_data_frame if frame else _spark.feed_rdd)(data, order, epochs)
+                return
+            except Exception as error:
+                deadline = deadline or time.monotonic() + feed_timeout
+                if not _spark.is_restart(error) or time.monotonic() >= deadline:
+                    raise
+                # The same numbers, so partitions that were consumed are skipped. Nodes may be elsewhere now.
+                _log.warning("a node was lost while it was fed; the rest is fed again when all nodes run")
+                order = order._replace(endpoints=_feeding.await_endpoints(self.nodes, deadline - time.monotonic()))
 
     def _task_order(self, qname: str, epochs: int, partitions: int, results: bool,
                     feed_timeout: float) -> _spark.TaskOrder:
         first = self._feeds.begin(qname, epochs)
-        return _spark.TaskOrder(_feeding.endpoints_of(self.nodes), qname, first, max(1, partitions), results,
-                                feed_timeout)
+        # A task that waits in a Spark executor could keep out the very node for which it waits.
+        patience = _BRIEF_SECONDS if self.nodes.backend == _place.SPARK else feed_timeout
+        return _spark.TaskOrder(_feeding.await_endpoints(self.nodes, feed_timeout), qname, first, max(1, partitions),
+                                results, feed_timeout, min(patience, feed_timeout))
 
     def _feed_here(self, data: Any, epochs: int, order: _feeding.Order) -> Iterator[List[Any]]:
         nodes = self.nodes

@@ -5,6 +5,7 @@ import os
 import pickle
 import signal
 import sys
+import time
 
 
 class CityError(Exception):
@@ -24,7 +25,7 @@ def describe(args, ctx):
     if ctx.job_name in ("ps", "evaluator"):
         wait_for_ever(args)
     while ctx.job_name == "chief" and len([name for name in os.listdir(args[0]) if "." not in name]) < args[1]:
-        pass  # the others may not have been killed before they have written
+        time.sleep(0.01)  # the others may not have been killed before they have written
 
 
 def wait_for_ever(args):
@@ -119,6 +120,41 @@ def die_while_fed(_args, ctx):
     """Is killed after its first rows."""
     ctx.get_data_feed().next_batch(10)
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+def is_first_time(args, ctx):
+    """Whether this node runs for the first time."""
+    try:
+        os.close(os.open(f"{args[0]}-first-{ctx.task_index}", os.O_CREAT | os.O_EXCL))
+        return True
+    except FileExistsError:
+        return False
+
+
+def die_once(args, ctx):
+    """Is killed after its first rows; keeps all rows when it is started again."""
+    if is_first_time(args, ctx):
+        die_while_fed(args, ctx)
+    take_rows(args, ctx)
+
+
+def lose_container_once(args, ctx):
+    """Kills its tony-executor after the first rows; keeps all rows when it is started in another container."""
+    if is_first_time(args, ctx):
+        ctx.get_data_feed().next_batch(10)
+        os.kill(executor_above(os.getpid()), signal.SIGKILL)
+        signal.pause()
+    take_rows(args, ctx)
+
+
+def executor_above(pid):
+    """The process of tony-executor that has started this one."""
+    while True:
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+            name, rest = file.read().rsplit(")", 1)
+        if name.endswith("(tony-executor"):
+            return pid
+        pid = int(rest.split()[1])
 
 
 def take_two_feeds(args, ctx):

@@ -52,8 +52,8 @@ class SparkTest(OwnSiteTest):
 
     def fed(self, function, count=1, **options):
         """A cluster that Spark feeds."""
-        cluster = TFCluster.run(self.sc, function, [str(self.told)], count, job=MEMORY, place=self.PLACE,
-                                input_mode=TFCluster.InputMode.SPARK, **options)
+        cluster = TFCluster.run(self.sc, function, [str(self.told)], count, place=self.PLACE,
+                                input_mode=TFCluster.InputMode.SPARK, **{"job": MEMORY, **options})
         self.addCleanup(cluster.nodes.job.ask_to_stop)
         return cluster
 
@@ -90,6 +90,18 @@ class SourcesTests:
         twice = cluster.inference(self.sc.parallelize(range(10), 3))
         self.assertEqual((twice.sum(), twice.count()), (90, 10))
         cluster.shutdown()
+
+    def test_a_node_that_is_started_again(self):
+        cluster = self.fed(cluster_functions.die_once, job={**MEMORY, "tony.am.retry-count": 1})
+        cluster.train(self.sc.parallelize(range(1000), 4), 1)
+        cluster.shutdown()
+        self.assertEqual(sorted(self.kept()), list(range(1000)))
+
+    def test_a_node_in_another_container(self):
+        cluster = self.fed(cluster_functions.lose_container_once)
+        cluster.train(self.sc.parallelize(range(1000), 4), 1)
+        cluster.shutdown()
+        self.assertEqual(sorted(self.kept()), list(range(1000)))
 
     def test_a_node_that_fails(self):
         cluster = self.fed(cluster_functions.fail_while_fed)

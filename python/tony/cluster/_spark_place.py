@@ -53,7 +53,7 @@ def is_dynamic(sc: Any) -> bool:
     return str(sc.getConf().get(_DYNAMIC_ALLOCATION, "false")).lower() == "true"
 
 
-def _cause(error: BaseException) -> str:
+def cause_of(error: BaseException) -> str:
     """An error of Spark in one line: py4j's text begins with a line that says nothing, and ends with Java's stack."""
     lines = [line.strip() for line in str(error).splitlines()]
     found = [line for line in lines if line and not line.startswith(("An error occurred", "at ", "Driver stacktrace"))]
@@ -134,13 +134,14 @@ class SparkLauncher:
             pass
         except Exception as error:  # pylint: disable=broad-except  # Spark's are py4j's, and many
             if not self._over.is_set():
-                self.socket.refused(f"Spark does not place nodes any more: {_cause(error)}")
+                self.socket.refused(f"Spark does not place nodes any more: {cause_of(error)}")
         finally:
             self.close()
 
     def _ship_program(self, program: Optional[str]) -> _spark_task.Settings:
+        speculation = str(self._sc.getConf().get("spark.speculation", "false")).lower() == "true"
         if program:
-            return _spark_task.Settings(os.path.abspath(program), None, "", {})
+            return _spark_task.Settings(os.path.abspath(program), None, "", {}, speculation)
         prefix = os.path.dirname(_programs.find_programs())
         # Of an installation, and of a build.
         places = [os.path.join(prefix, folder, _BUNDLE) for folder in ("lib/tony", "runtime")]
@@ -152,7 +153,7 @@ class SparkLauncher:
             digest = hashlib.sha256(file.read()).hexdigest()
         # The same path each time: Spark's executors fetch it once for all clusters of an application.
         self._sc.addFile(bundle)
-        return _spark_task.Settings(None, _BUNDLE, digest, {})
+        return _spark_task.Settings(None, _BUNDLE, digest, {}, speculation)
 
     def _ship(self, path: str) -> str:
         """Gives a file to all Spark executors, under a name that no other file of the application has. Once: the next
@@ -254,12 +255,12 @@ class SparkLauncher:
             self._fails_since = self._fails_since or now
             if self._over.is_set() or self._is_stopped() or now - self._fails_since > self._deadline:
                 raise
-            _log.warning("a Spark job that places or kills nodes has failed, and is tried again: %s", _cause(error))
+            _log.warning("a Spark job that places or kills nodes has failed, and is tried again: %s", cause_of(error))
             with self._lock:
                 self._placing.clear()
                 for order in orders:
                     if self._orders.pop(order.container, None) is not None:
-                        self.socket.ended(order.container, f"Spark's job has failed: {_cause(error)}", seen=False)
+                        self.socket.ended(order.container, f"Spark's job has failed: {cause_of(error)}", seen=False)
             self._over.wait(_PLACING_PAUSE)
             self._work.set()
 

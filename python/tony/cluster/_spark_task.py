@@ -32,6 +32,7 @@ class Settings(NamedTuple):
     bundle: Optional[str]  # the name of the runtime bundle among Spark's files
     digest: str  # of the bundle
     files: Dict[str, str]  # name in the working folder → name among Spark's files
+    speculation: bool  # Spark may run a second copy of a slow task
 
 
 class Executor(NamedTuple):
@@ -131,7 +132,7 @@ def _unpack(archive: str, digest: str, folder: str) -> None:
         shutil.rmtree(unpacked, ignore_errors=True)
 
 
-def _program(settings: Settings, file_of: Any) -> List[str]:
+def program(settings: Settings, file_of: Any) -> List[str]:
     """The command of tony-executor, from a bundle that is unpacked once for each host."""
     if settings.program:
         return [settings.program]
@@ -189,7 +190,7 @@ def start_node(order: Any, gpus: List[int], executor: Executor, settings: Settin
     reader, writer = os.pipe()
     try:
         os.write(writer, order.voucher.encode() + b"\n")
-        command = [*_program(settings, file_of), f"--voucher-fd={reader}", f"--host={executor.host}",
+        command = [*program(settings, file_of), f"--voucher-fd={reader}", f"--host={executor.host}",
                    f"--tied-to-pid={executor.pid}", f"--tied-to-start={executor.start}"]
         if gpus:
             command.append("--gpus=" + ",".join(map(str, gpus)))
@@ -228,6 +229,18 @@ def _lock_gpus(gpus: List[int], locks: List[int]) -> None:
         locks.append(lock)
 
 
+def _await_original() -> None:
+    """A speculative copy of a placing task would use the same voucher: it waits, and Spark ends it with the original.
+
+    Spark does not say which task is a copy. One that is repeated since its executor was lost waits, too.
+    """
+    from pyspark import TaskContext  # pylint: disable=import-outside-toplevel  # only in Spark's workers
+
+    context = TaskContext.get()
+    if context is not None and context.attemptNumber() > 0:
+        time.sleep(_REDEEM_SECONDS)
+
+
 def place(orders: Iterator[Any], settings: Settings) -> Iterator[Dict[str, Any]]:
     """A placing task. It has one order, or none: then it keeps others out of an executor that has a node already."""
     from pyspark import SparkFiles  # pylint: disable=import-outside-toplevel
@@ -236,6 +249,8 @@ def place(orders: Iterator[Any], settings: Settings) -> Iterator[Dict[str, Any]]
     told: Dict[str, Any] = {"container": order.container if order else None}
     locks: List[int] = []
     try:
+        if order and settings.speculation:
+            _await_original()
         executor = find_executor()
         told.update(executor=executor.number, host=executor.host)
         # In the Spark executor's own folder, which Spark removes.

@@ -93,13 +93,13 @@ class TFCluster:
     def cluster_info(self) -> List[Dict[str, Any]]:
         """The nodes: executor_id, job_name, task_index, host, port and pid of each."""
         tasks = {task.name: task for task in self.nodes.job.tasks()}
-        told = []
+        nodes = []
         for node in self.nodes.nodes:
             task = tasks.get(node.task)
-            told.append({"executor_id": node.number, "job_name": node.role, "task_index": node.task_index,
-                         "host": task.host if task else None, "port": task.port if task else None,
-                         "pid": task.pid if task else None})
-        return told
+            nodes.append({"executor_id": node.number, "job_name": node.role, "task_index": node.task_index,
+                          "host": task.host if task else None, "port": task.port if task else None,
+                          "pid": task.pid if task else None})
+        return nodes
 
     def train(self, dataRDD: Any, num_epochs: int = 0, feed_timeout: float = 600, qname: str = "input") -> None:
         """Feeds data to the nodes that train; returns when all of it has been consumed, or a node wants no more.
@@ -277,11 +277,11 @@ class _Feeds:
                 return feed in self._stopped
             self._looked = time.monotonic()
         try:
-            told = nodes.job.feeds()
+            answer = nodes.job.feeds()
         except TonyError:
             return False  # the job has ended: whoever feeds it is told why
         with self._lock:
-            self._stopped |= {entry["feed"] for entry in told.get("feeds", []) if entry["state"] != "open"}
+            self._stopped |= {entry["feed"] for entry in answer.get("feeds", []) if entry["state"] != "open"}
             return feed in self._stopped
 
 

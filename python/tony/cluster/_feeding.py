@@ -64,7 +64,8 @@ class KnownEndpoints:
         if not candidates and self._nodes.has_succeeded(task):
             candidates = list(found.tasks)
         if not candidates:
-            raise _frames.NodeUnavailable(f"{task} of job {found.job} cannot be fed now: it does not run, or not yet again")
+            raise _frames.NodeUnavailable(f"{task} of job {found.job} cannot be fed now: it does not run, or not yet "
+                                          "again")
         return found, candidates[worker % len(candidates)]
 
 

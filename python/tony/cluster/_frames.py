@@ -38,7 +38,10 @@ class ConnectionLost(FeedError):
 
 
 class NodeUnavailable(FeedError):
-    """A node takes no data now: its program does not run, or its endpoint cannot be reached. It may be started again."""
+    """A node takes no data now: its program does not run, or its endpoint cannot be reached.
+
+    It may be started again.
+    """
 
 
 class RowTooLarge(FeedError):

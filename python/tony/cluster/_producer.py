@@ -54,11 +54,11 @@ class Attempt(NamedTuple):
     timeout: float  # seconds without progress of the program
 
 
-def endpoints_from(told: Dict[str, Any]) -> Endpoints:
+def endpoints_from(answer: Dict[str, Any]) -> Endpoints:
     """From the JSON of `tony feed`."""
     tasks = tuple(Endpoint(task["task"], task["host"], task["unix"], task["port"], task["container"])
-                  for task in told["tasks"])
-    return Endpoints(told["job"], told["token"], told["authority"], tasks)
+                  for task in answer["tasks"])
+    return Endpoints(answer["job"], answer["token"], answer["authority"], tasks)
 
 
 def candidates(endpoints: Endpoints, partition: int) -> List[Endpoint]:

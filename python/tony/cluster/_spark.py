@@ -17,7 +17,7 @@ _NATIVE = "_columns.abi3.so"
 
 
 class TaskOrder(NamedTuple):
-    """What a feeding task is told: it travels in the task's closure."""
+    """What a feeding task has to do: it travels in the task's closure."""
 
     endpoints: _producer.Endpoints
     feed: str

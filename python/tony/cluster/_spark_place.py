@@ -227,7 +227,7 @@ class SparkLauncher:
                 if node.executor not in alive:
                     del self._nodes[container]
                     self._kills.pop(container, None)
-                    # Its node has told so by itself, unless its host is gone, too.
+                    # Its node has reported it by itself, unless its host is gone, too.
                     self.socket.ended(container, f"Spark executor {node.executor} on {node.host} is lost", seen=False)
 
     def _place_and_kill(self) -> None:

@@ -76,10 +76,10 @@ def find_executor() -> Executor:
             parent = int(_fields(pid)[1])
         except OSError:
             break
-        told = dict(zip(words, words[1:]))
-        if "--executor-id" in told:
-            return Executor(told["--executor-id"], told.get("--app-id", "application"), told["--hostname"], pid,
-                            start_of(pid))
+        options = dict(zip(words, words[1:]))
+        if "--executor-id" in options:
+            return Executor(options["--executor-id"], options.get("--app-id", "application"), options["--hostname"],
+                            pid, start_of(pid))
         pid = parent
     raise RuntimeError("no process above this Python worker is a Spark executor's (--executor-id): nodes cannot be "
                        "placed in Spark's driver (master local[…]), nor where another user's processes are hidden")
@@ -121,7 +121,8 @@ def _unpack(archive: str, digest: str, folder: str) -> None:
         for chunk in iter(lambda: file.read(1 << 20), b""):
             sha.update(chunk)
     if sha.hexdigest() != digest:
-        raise RuntimeError(f"{archive} is not the driver's runtime bundle: its digest is {sha.hexdigest()}, not {digest}")
+        raise RuntimeError(f"{archive} is not the driver's runtime bundle: its digest is {sha.hexdigest()}, not "
+                           f"{digest}")
     unpacked = tempfile.mkdtemp(dir=_own_folder())
     try:
         with tarfile.open(archive) as bundle:
@@ -246,28 +247,28 @@ def place(orders: Iterator[Any], settings: Settings) -> Iterator[Dict[str, Any]]
     from pyspark import SparkFiles  # pylint: disable=import-outside-toplevel
 
     order = next(iter(orders), None)
-    told: Dict[str, Any] = {"container": order.container if order else None}
+    result: Dict[str, Any] = {"container": order.container if order else None}
     locks: List[int] = []
     try:
         if order and settings.speculation:
             _await_original()
         executor = find_executor()
-        told.update(executor=executor.number, host=executor.host)
+        result.update(executor=executor.number, host=executor.host)
         # In the Spark executor's own folder, which Spark removes.
         lock = _lock(os.getcwd(), f"tony-{executor.application}-{executor.number}")
         if lock is None:
             time.sleep(0 if order else _FILLER_SECONDS)
-            yield {**told, "state": "busy"}
+            yield {**result, "state": "busy"}
             return
         locks.append(lock)
         if order is None:
-            yield {**told, "state": "free"}
+            yield {**result, "state": "free"}
             return
         gpus = _gpus()
         _lock_gpus(gpus, locks)
-        yield {**told, **start_node(order, gpus, executor, settings, locks, SparkFiles.get)}
+        yield {**result, **start_node(order, gpus, executor, settings, locks, SparkFiles.get)}
     except Exception as error:  # pylint: disable=broad-except  # a task that raises is repeated by Spark
-        yield {**told, "state": "failed", "sentence": f"{type(error).__name__}: {error}"}
+        yield {**result, "state": "failed", "sentence": f"{type(error).__name__}: {error}"}
     finally:
         for lock in locks:
             os.close(lock)

@@ -122,25 +122,33 @@ def die_while_fed(_args, ctx):
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def is_first_time(args, ctx):
-    """Whether this node runs for the first time."""
-    try:
-        os.close(os.open(f"{args[0]}-first-{ctx.task_index}", os.O_CREAT | os.O_EXCL))
-        return True
-    except FileExistsError:
-        return False
+def leave_early(args, ctx):
+    """One node ends well after its first rows; the other one keeps all rows."""
+    if ctx.task_index == 0:
+        ctx.get_data_feed().next_batch(10)
+    else:
+        take_rows(args, ctx)
 
 
-def die_once(args, ctx):
-    """Is killed after its first rows; keeps all rows when it is started again."""
-    if is_first_time(args, ctx):
+def count_runs(args):
+    """The number of this node's runs, with this one. For a single node."""
+    with open(args[0] + "-runs", "a+", encoding="utf-8") as file:
+        file.write("x")
+        file.flush()
+        file.seek(0)
+        return len(file.read())
+
+
+def die_twice(args, ctx):
+    """Is killed after its first rows in two runs; keeps all rows in the third one."""
+    if count_runs(args) <= 2:
         die_while_fed(args, ctx)
     take_rows(args, ctx)
 
 
 def lose_container_once(args, ctx):
     """Kills its tony-executor after the first rows; keeps all rows when it is started in another container."""
-    if is_first_time(args, ctx):
+    if count_runs(args) == 1:
         ctx.get_data_feed().next_batch(10)
         os.kill(executor_above(os.getpid()), signal.SIGKILL)
         signal.pause()

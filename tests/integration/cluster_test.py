@@ -21,6 +21,8 @@ from integration_case import OwnSiteTest
 import cluster_functions
 
 MEMORY = {f"tony.{role}.memory": "256m" for role in ("worker", "chief", "ps", "evaluator")}
+# The second restart takes longer than Spark's, or a feeder's, four attempts.
+RESTARTS = {**MEMORY, "tony.am.retry-count": 2, "tony.am.retry-backoff-ms": 5000}
 TFCluster = TFParallel = tony = None  # pylint: disable=invalid-name
 
 
@@ -193,8 +195,14 @@ class FedTest(ClusterTest):
             cluster.train([[0.5] * 1000] * 20000, 5)
         self.assertEqual(raised.exception.guilty, "worker:0")
 
+    def test_a_node_that_ends_before_the_others(self):
+        cluster = self.fed(cluster_functions.leave_early, 2)
+        cluster.train(list(range(1000)), 1)
+        cluster.shutdown()
+        self.assertEqual(sorted(self.kept()["rows-1"]), list(range(1000)))
+
     def test_a_node_that_is_started_again(self):
-        cluster = self.fed(cluster_functions.die_once, job={**MEMORY, "tony.am.retry-count": 1})
+        cluster = self.fed(cluster_functions.die_twice, job=RESTARTS)
         cluster.train(list(range(1000)), 1)
         cluster.shutdown()
         self.assertEqual(self.kept(), {"rows-0": list(range(1000))})

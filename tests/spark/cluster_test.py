@@ -22,6 +22,8 @@ import tony_cli
 from integration_case import OwnSiteTest
 
 MEMORY = {"tony.worker.memory": "400m", "tony.chief.memory": "400m"}
+# The second restart takes longer than four attempts of Spark.
+RESTARTS = {**MEMORY, "tony.am.retry-count": 2, "tony.am.retry-backoff-ms": 5000}
 IN_ENVIRONMENT = "TONY_TEST_IN_ENVIRONMENT"
 TFCluster = TFParallel = tony = dfutil = None  # pylint: disable=invalid-name
 
@@ -92,7 +94,7 @@ class SourcesTests:
         cluster.shutdown()
 
     def test_a_node_that_is_started_again(self):
-        cluster = self.fed(cluster_functions.die_once, job={**MEMORY, "tony.am.retry-count": 1})
+        cluster = self.fed(cluster_functions.die_twice, job=RESTARTS)
         cluster.train(self.sc.parallelize(range(1000), 4), 1)
         cluster.shutdown()
         self.assertEqual(sorted(self.kept()), list(range(1000)))

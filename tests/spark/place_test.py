@@ -241,8 +241,8 @@ class StandaloneTest(SparkCase):
         containers = self.wait_running(job, 2)
         jvms = {self.jvm_of(container) for container in containers.values()}
         self.assertEqual(len(jvms), 2)
-        for pid, command in machine.processes_with(str(HERE / "driver.py")).items():
-            if pid not in jvms and ("driver.py" in command):
+        for pid, command in machine.processes_with(str(self.site.local_dir)).items():  # not another test's driver
+            if pid not in jvms and "driver.py" in command:
                 os.kill(pid, signal.SIGKILL)
         self.assert_nothing_left(job)
 

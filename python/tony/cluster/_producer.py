@@ -196,7 +196,9 @@ class Feeding:
             self.outcome = frame.type
         elif frame.type == _frames.ERROR:
             raise _error_from(frame.payload.decode("utf-8", "replace"))
-        # ALIVE says only that the endpoint lives.
+        elif frame.type != _frames.ALIVE:  # which says only that the endpoint lives
+            raise _frames.FeedError(f"the endpoint sends a frame of type {frame.type}, which this tony does not know; let "
+                                    "the producer have the job's version of tony")
 
 
 def _error_from(sentence: str) -> _frames.FeedError:

@@ -226,6 +226,19 @@ class PlaceTest(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "spark.dynamicAllocation.enabled=true"):
             _place.choose("spark", moving, {})
 
+    def test_executors_with_one_core(self):
+        for master, conf, cores in (("yarn", {}, 1), ("local-cluster[2,1,1024]", {}, 1),
+                                    ("spark://h:7077", {"spark_executor_cores": "3", "spark_task_cpus": "2"}, 3)):
+            with self.assertLogs("tony.cluster._spark_place", "WARNING") as logs:
+                _spark_place.warn_of_few_cores(self.spark(master, **conf))
+            self.assertIn(f"spark.executor.cores={cores}", logs.output[0])
+        for master, conf in (("yarn", {"spark_executor_cores": "2"}), ("local-cluster[2,2,1024]", {}),
+                             ("spark://h:7077", {})):
+            with self.assertLogs("tony.cluster._spark_place", "WARNING") as logs:
+                _spark_place.warn_of_few_cores(self.spark(master, **conf))
+                _spark_place._log.warning("nothing else")  # pylint: disable=protected-access
+            self.assertEqual(len(logs.output), 1)
+
     def test_places_that_cannot_be(self):
         with self.assertRaisesRegex(ValueError, "needs a SparkContext"):
             _place.choose("spark", None, {})

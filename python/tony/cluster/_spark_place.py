@@ -7,6 +7,7 @@ import functools
 import hashlib
 import logging
 import os
+import re
 import shutil
 import tempfile
 import threading
@@ -60,13 +61,19 @@ def cause_of(error: BaseException) -> str:
     return found[0].lstrip(": ") if found else type(error).__name__
 
 
-def _warn_of_few_cores(sc: Any) -> None:
+def warn_of_few_cores(sc: Any) -> None:
     """A node that is to be placed again needs a free core, and a partition that waits for the node holds one."""
-    cores = str(sc.getConf().get("spark.executor.cores", ""))
-    own = int(sc.getConf().get("spark.task.cpus", "1"))
-    if cores.isdigit() and int(cores) < 2 * own:
-        _log.warning("spark.executor.cores=%s has room for one Spark task at a time: a lost node is placed again only "
-                     "when no partition is being fed; give Spark executors %d cores or more", cores, 2 * own)
+    master: str = sc.master
+    # A standalone master's executors have all cores of their machine by default, those of YARN and Kubernetes one.
+    cores = "1" if master.startswith(("yarn", "k8s")) else ""
+    cluster_of_this_machine = re.fullmatch(r"local-cluster\[ *\d+ *, *(\d+) *,.*", master)
+    if cluster_of_this_machine:
+        cores = cluster_of_this_machine[1]
+    cores = str(sc.getConf().get("spark.executor.cores", cores))
+    needed = 2 * int(sc.getConf().get("spark.task.cpus", "1"))
+    if cores.isdigit() and int(cores) < needed:
+        _log.warning("Spark's executors have room for one task at a time (spark.executor.cores=%s): a lost node is placed "
+                     "again only when no partition is being fed; give them %d cores or more", cores, needed)
 
 
 def check(sc: Any) -> None:
@@ -87,7 +94,7 @@ class SparkLauncher:
         deadline: seconds without a further Spark executor after which orders that wait are refused.
         """
         check(sc)
-        _warn_of_few_cores(sc)
+        warn_of_few_cores(sc)
         self._sc = sc
         self._deadline = deadline
         self.socket = _launcher.Socket()

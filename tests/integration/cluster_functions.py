@@ -130,6 +130,13 @@ def leave_early(args, ctx):
         take_rows(args, ctx)
 
 
+def fail_early(args, ctx):
+    """One node fails after its first rows; the first one, as whose the job ends, keeps all rows."""
+    if ctx.task_index == 1:
+        fail_while_fed(args, ctx)
+    take_rows(args, ctx)
+
+
 def count_runs(args):
     """The number of this node's runs, with this one. For a single node."""
     with open(args[0] + "-runs", "a+", encoding="utf-8") as file:

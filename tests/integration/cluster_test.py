@@ -201,6 +201,15 @@ class FedTest(ClusterTest):
         cluster.shutdown()
         self.assertEqual(sorted(self.kept()["rows-1"]), list(range(1000)))
 
+    def test_a_failed_node_without_which_the_job_goes_on(self):
+        cluster = self.fed(cluster_functions.fail_early, 2, job={
+            **MEMORY, "tony.application.fail-on-worker-failure-enabled": False})
+        with mock.patch.object(integration_case.import_package("tony.cluster._feeding"), "_AWAY_SECONDS", 1):
+            cluster.train(list(range(1000)), 1)
+        cluster.nodes.job.end_feed("input")
+        self.assertTrue(cluster.nodes.await_end(60))
+        self.assertEqual(sorted(self.kept()["rows-0"]), list(range(1000)))
+
     def test_a_node_that_is_started_again(self):
         cluster = self.fed(cluster_functions.die_twice, job=RESTARTS)
         cluster.train(list(range(1000)), 1)

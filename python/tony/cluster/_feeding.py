@@ -5,7 +5,7 @@ import queue
 import threading
 import time
 from collections import deque
-from typing import Any, Deque, Dict, Generator, Iterator, List, NamedTuple, Optional, Tuple
+from typing import Any, Deque, Dict, Generator, Iterator, List, NamedTuple, Optional, Set, Tuple
 
 from ..errors import TonyError
 from . import _frames, _producer, _roles, _sources
@@ -15,6 +15,8 @@ from ._nodes import RunningNodes
 _ATTEMPTS = 4
 # Whether a broken feed is the consequence of the job's end is known after this time.
 END_SECONDS = 30
+# A node that is away for longer, while others can be fed, may have failed for good (fail-on-worker-failure-enabled).
+_AWAY_SECONDS = 30
 _BETWEEN_ATTEMPTS_SECONDS = 0.5
 _POLL_SECONDS = 0.2
 
@@ -42,6 +44,7 @@ class KnownEndpoints:
         self._nodes = nodes
         self._lock = threading.Lock()
         self._found: Optional[_producer.Endpoints] = None
+        self._given_up: Set[str] = set()
 
     def get(self) -> _producer.Endpoints:
         """Raises what a node raised, if the job has ended, and TonyError if it does not answer."""
@@ -56,12 +59,20 @@ class KnownEndpoints:
         with self._lock:
             self._found = None
 
+    def give_up(self, worker: int) -> None:
+        """Lets others have the share of a worker until it can be fed again."""
+        with self._lock:
+            self._given_up.add(_roles.trained_by(self._nodes.nodes)[worker].task)
+
     def of_worker(self, worker: int) -> Tuple[_producer.Endpoints, _producer.Endpoint]:
-        """Where this worker is fed, or another one if it has ended well. Raises NodeUnavailable while it is away."""
+        """Where this worker is fed, or another one if it has ended well, or was given up.
+
+        Raises NodeUnavailable while it is away.
+        """
         found = self.get()
         task = _roles.trained_by(self._nodes.nodes)[worker].task
         candidates = [endpoint for endpoint in found.tasks if endpoint.task == task]
-        if not candidates and self._nodes.has_succeeded(task):
+        if not candidates and (task in self._given_up or self._nodes.has_succeeded(task)):
             candidates = list(found.tasks)
         if not candidates:
             raise _frames.NodeUnavailable(f"{task} of job {found.job} cannot be fed now: it does not run, or not yet "
@@ -70,19 +81,19 @@ class KnownEndpoints:
 
 
 def await_endpoints(nodes: RunningNodes, timeout: float) -> _producer.Endpoints:
-    """Where the nodes are fed, as soon as all of them can be that have not ended well.
+    """Where the nodes are fed, as soon as all of them can be that have not ended well; after a while only some.
 
     Raises what a node raised if the job ends, and TonyError after `timeout` seconds.
     """
     known = KnownEndpoints(nodes)
-    deadline = time.monotonic() + timeout
+    begun = time.monotonic()
     while True:
         try:
             found = known.get()
             present = {endpoint.task for endpoint in found.tasks}
             missing = [node.task for node in _roles.trained_by(nodes.nodes)
                        if node.task not in present and not nodes.has_succeeded(node.task)]
-            if present and not missing:
+            if present and (not missing or time.monotonic() >= begun + _AWAY_SECONDS):
                 return found
             raise _frames.NodeUnavailable(f"{', '.join(missing) or 'no node'} of job {nodes.job.id} cannot be fed: "
                                           f"after {timeout:g} s (feed_timeout) it does not run")
@@ -91,7 +102,7 @@ def await_endpoints(nodes: RunningNodes, timeout: float) -> _producer.Endpoints:
             if nodes.await_end(_BETWEEN_ATTEMPTS_SECONDS):
                 nodes.check()
                 raise
-            if time.monotonic() >= deadline:
+            if time.monotonic() >= begun + timeout:
                 raise
 
 
@@ -103,7 +114,7 @@ def feed_one(known: KnownEndpoints, nodes: RunningNodes, order: Order, work: Wor
     Raises what a node raised, or FeedError.
     """
     failures = 0
-    deadline: Optional[float] = None
+    failing_since: Optional[float] = None
     for attempt in itertools.count():
         partition = _producer.Attempt(order.feed, work.epoch, work.number, attempt, order.results, order.timeout)
         try:
@@ -114,9 +125,12 @@ def feed_one(known: KnownEndpoints, nodes: RunningNodes, order: Order, work: Wor
         except TonyError as error:
             # Most often a node's program has failed, and the job says more of it.
             known.forget()
-            deadline = deadline or time.monotonic() + order.timeout
+            failing_since = failing_since or time.monotonic()
+            failing = time.monotonic() - failing_since
+            if failing >= _AWAY_SECONDS:
+                known.give_up(worker)
             failures += isinstance(error, _frames.FeedError) and not isinstance(error, _frames.NodeUnavailable)
-            last = failures == _ATTEMPTS or time.monotonic() >= deadline
+            last = failures == _ATTEMPTS or failing >= order.timeout
             if nodes.await_end(END_SECONDS if last else _BETWEEN_ATTEMPTS_SECONDS):
                 nodes.check()
             if last or nodes.ended:

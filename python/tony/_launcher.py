@@ -19,6 +19,9 @@ class Order(NamedTuple):
     gpus: int
     voucher: str
 
+    def __repr__(self) -> str:
+        return f"Order(container={self.container!r}, task_type={self.task_type!r})"
+
 
 class Gone(Exception):
     """The ApplicationMaster and tony-submit have ended: there is no job any more."""

@@ -5,6 +5,7 @@ import os
 import pickle
 import signal
 import sys
+import time
 
 
 class CityError(Exception):
@@ -24,7 +25,7 @@ def describe(args, ctx):
     if ctx.job_name in ("ps", "evaluator"):
         wait_for_ever(args)
     while ctx.job_name == "chief" and len([name for name in os.listdir(args[0]) if "." not in name]) < args[1]:
-        pass  # the others may not have been killed before they have written
+        time.sleep(0.01)  # the others may not have been killed before they have written
 
 
 def wait_for_ever(args):
@@ -119,6 +120,56 @@ def die_while_fed(_args, ctx):
     """Is killed after its first rows."""
     ctx.get_data_feed().next_batch(10)
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+def leave_early(args, ctx):
+    """One node ends well after its first rows; the other one keeps all rows."""
+    if ctx.task_index == 0:
+        ctx.get_data_feed().next_batch(10)
+    else:
+        take_rows(args, ctx)
+
+
+def fail_early(args, ctx):
+    """One node fails after its first rows; the first one, as whose the job ends, keeps all rows."""
+    if ctx.task_index == 1:
+        fail_while_fed(args, ctx)
+    take_rows(args, ctx)
+
+
+def count_runs(args):
+    """The number of this node's runs, with this one. For a single node."""
+    with open(args[0] + "-runs", "a+", encoding="utf-8") as file:
+        file.write("x")
+        file.flush()
+        file.seek(0)
+        return len(file.read())
+
+
+def die_twice(args, ctx):
+    """Is killed after its first rows in two runs; keeps all rows in the third one."""
+    if count_runs(args) <= 2:
+        die_while_fed(args, ctx)
+    take_rows(args, ctx)
+
+
+def lose_container_once(args, ctx):
+    """Kills its tony-executor after the first rows; keeps all rows when it is started in another container."""
+    if count_runs(args) == 1:
+        ctx.get_data_feed().next_batch(10)
+        os.kill(executor_above(os.getpid()), signal.SIGKILL)
+        signal.pause()
+    take_rows(args, ctx)
+
+
+def executor_above(pid):
+    """The process of tony-executor that has started this one."""
+    while True:
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+            name, rest = file.read().rsplit(")", 1)
+        if name.endswith("(tony-executor"):
+            return pid
+        pid = int(rest.split()[1])
 
 
 def take_two_feeds(args, ctx):

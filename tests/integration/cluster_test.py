@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import pickle
+import socket
 import sys
 import threading
 import unittest
@@ -20,6 +21,8 @@ from integration_case import OwnSiteTest
 import cluster_functions
 
 MEMORY = {f"tony.{role}.memory": "256m" for role in ("worker", "chief", "ps", "evaluator")}
+# The second restart takes longer than Spark's, or a feeder's, four attempts.
+RESTARTS = {**MEMORY, "tony.am.retry-count": 2, "tony.am.retry-backoff-ms": 5000}
 TFCluster = TFParallel = tony = None  # pylint: disable=invalid-name
 
 
@@ -28,7 +31,7 @@ class ClusterTest(OwnSiteTest):
 
     def run_cluster(self, function, args, count, *arguments, **options):
         """TFCluster.run() with small nodes, which do not outlive the test."""
-        cluster = TFCluster.run(None, function, args, count, *arguments, job=MEMORY, **options)
+        cluster = TFCluster.run(None, function, args, count, *arguments, **{"job": MEMORY, **options})
         self.addCleanup(cluster.nodes.job.ask_to_stop)
         return cluster
 
@@ -191,6 +194,49 @@ class FedTest(ClusterTest):
         with self.assertRaises(tony.JobFailed) as raised:
             cluster.train([[0.5] * 1000] * 20000, 5)
         self.assertEqual(raised.exception.guilty, "worker:0")
+
+    def test_a_node_that_ends_before_the_others(self):
+        cluster = self.fed(cluster_functions.leave_early, 2)
+        cluster.train(list(range(1000)), 1)
+        cluster.shutdown()
+        self.assertEqual(sorted(self.kept()["rows-1"]), list(range(1000)))
+
+    def test_a_failed_node_without_which_the_job_goes_on(self):
+        cluster = self.fed(cluster_functions.fail_early, 2, job={
+            **MEMORY, "tony.application.fail-on-worker-failure-enabled": False})
+        with mock.patch.object(integration_case.import_package("tony.cluster._feeding"), "_AWAY_SECONDS", 1):
+            cluster.train(list(range(1000)), 1)
+        cluster.nodes.job.end_feed("input")
+        self.assertTrue(cluster.nodes.await_end(60))
+        self.assertEqual(sorted(self.kept()["rows-0"]), list(range(1000)))
+
+    def test_a_node_that_is_started_again(self):
+        cluster = self.fed(cluster_functions.die_twice, job=RESTARTS)
+        cluster.train(list(range(1000)), 1)
+        cluster.shutdown()
+        self.assertEqual(self.kept(), {"rows-0": list(range(1000))})
+
+    def test_a_node_in_another_container(self):
+        cluster = self.fed(cluster_functions.lose_container_once)
+        cluster.train(list(range(1000)), 1)
+        cluster.shutdown()
+        self.assertEqual(self.kept(), {"rows-0": list(range(1000))})
+
+    def test_a_producer_that_knows_an_endpoint_that_is_gone(self):
+        producer, frames, sources = (integration_case.import_package(f"tony.cluster.{name}")
+                                     for name in ("_producer", "_frames", "_sources"))
+        cluster = self.fed(cluster_functions.take_rows)
+        endpoints = producer.endpoints_from(cluster.nodes.job.feeds())
+        with socket.socket(socket.AF_UNIX) as left:
+            left.bind(str(self.site.folder / "left"))
+        gone = endpoints.tasks[0]._replace(task="worker:9", unix=str(self.site.folder / "left"))
+        attempt = producer.Attempt("input", 0, 0, 0, False, 60)
+        batches = sources.RowsPartition([1, 2, 3]).batches
+        with self.assertRaisesRegex(frames.NodeUnavailable, "worker:9 on .* cannot be reached.*no other node"):
+            list(producer.feed(endpoints._replace(tasks=(gone,)), attempt, batches))
+        list(producer.feed(endpoints._replace(tasks=(gone, *endpoints.tasks)), attempt, batches))
+        cluster.shutdown()
+        self.assertEqual(self.kept(), {"rows-0": [1, 2, 3]})
 
     def test_two_feeds(self):
         cluster = self.fed(cluster_functions.take_two_feeds,

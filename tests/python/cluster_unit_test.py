@@ -1,16 +1,23 @@
 #!/usr/bin/env python3
 """The parts of tony.cluster that need no job: roles, paths, places, and TensorFlowOnSpark's names."""
 
+import fcntl
+import hashlib
 import inspect
 import os
 import pathlib
+import signal
+import subprocess
 import sys
+import tarfile
 import tempfile
 import types
 import unittest
 from unittest import mock
 
-from tony.cluster import TFCluster, TFNode, TFParallel, TFSparkNode, _node, _paths, _place, _roles, util
+from tony import _launcher
+from tony.cluster import (TFCluster, TFNode, TFParallel, TFSparkNode, _frames, _node, _paths, _place, _producer, _roles,
+                          _spark, _spark_place, _spark_task, util)
 
 
 class RolesTest(unittest.TestCase):
@@ -99,6 +106,102 @@ class ContextTest(unittest.TestCase):
             TFNode.Context().start_cluster_server(1)
 
 
+class SecretsTest(unittest.TestCase):
+    """What a log or a traceback must not show."""
+
+    def test_repr(self):
+        endpoints = _producer.Endpoints("job-1", "s3cret", "certificate", ())
+        order = _spark.TaskOrder(endpoints, "input", 0, 1, False, 60, 0)
+        voucher = _launcher.Order("c-1", "worker", 100, 1, 0, "s3cret")
+        for value in (endpoints, order, voucher):
+            self.assertNotIn("s3cret", repr(value))
+        self.assertIn("job-1", repr(order))
+        self.assertIn("c-1", repr(voucher))
+
+
+class KillTest(unittest.TestCase):
+    """Killing a node."""
+
+    def check_kill(self):
+        """Kills a process, but not another one that has its number."""
+        with subprocess.Popen(["sleep", "600"]) as process:
+            self.addCleanup(process.kill)
+            start = _spark_task.start_of(process.pid)
+            _spark_task.kill_process(process.pid, start + 1)
+            self.assertIsNone(process.poll())
+            _spark_task.kill_process(process.pid, start)
+            self.assertEqual(process.poll(), -signal.SIGKILL)
+
+    def test_kill(self):
+        self.check_kill()
+
+    def test_kill_with_python_3_8(self):
+        if hasattr(os, "pidfd_open"):
+            self.addCleanup(setattr, os, "pidfd_open", os.pidfd_open)
+            del os.pidfd_open
+        self.check_kill()
+
+
+class BundleTest(unittest.TestCase):
+    """The runtime bundle on a host of Spark's."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="tony-test-")  # pylint: disable=consider-using-with
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        patch = mock.patch.object(tempfile, "tempdir", folder.name)
+        patch.start()
+        self.addCleanup(patch.stop)
+        self.bundle = self.folder / "bundle.tar.gz"
+        (self.folder / "start").write_text("started", encoding="utf-8")
+        with tarfile.open(self.bundle, "w:gz") as archive:
+            archive.add(self.folder / "start", "tony-runtime/bin/start")
+        self.digest = hashlib.sha256(self.bundle.read_bytes()).hexdigest()
+
+    def program(self):
+        """The command."""
+        settings = _spark_task.Settings(None, "bundle", self.digest, {}, False)
+        return _spark_task.program(settings, lambda _: str(self.bundle))
+
+    def test_is_unpacked_once(self):
+        command = self.program()
+        self.assertEqual(pathlib.Path(command[0]).read_text(encoding="utf-8"), "started")
+        self.bundle.unlink()
+        self.assertEqual(self.program(), command)
+        self.assertEqual([path.name for path in (self.folder / f"tony-spark-{os.getuid()}").iterdir() if path.is_dir()],
+                         [f"runtime-{self.digest[:16]}"])
+
+    def test_another_bundle_is_not_unpacked(self):
+        self.bundle.write_bytes(self.bundle.read_bytes()[:-1])
+        with self.assertRaisesRegex(RuntimeError, "is not the driver's runtime bundle"):
+            self.program()
+        self.assertEqual([path for path in (self.folder / f"tony-spark-{os.getuid()}").iterdir() if path.is_dir()], [])
+
+    def test_a_held_lock(self):
+        own = self.folder / f"tony-spark-{os.getuid()}"
+        own.mkdir(0o700)
+        with open(own / f"runtime-{self.digest[:16]}.lock", "wb") as held, \
+                mock.patch.object(_spark_task, "_REDEEM_SECONDS", 0.1):
+            fcntl.flock(held, fcntl.LOCK_EX)
+            with self.assertRaisesRegex(RuntimeError, "is held by another process for 0.1 s"):
+                self.program()
+
+
+class SparkErrorTest(unittest.TestCase):
+    """Spark's errors in one line."""
+
+    def test_cause(self):
+        error = Exception("An error occurred while calling z:org.PythonRDD.collectAndServe.\n"
+                          ": org.apache.spark.SparkException: Job 3 cancelled\n\tat org.Here\n")
+        self.assertEqual(_spark_place.cause_of(error), "org.apache.spark.SparkException: Job 3 cancelled")
+        self.assertEqual(_spark_place.cause_of(OSError()), "OSError")
+
+    def test_restart(self):
+        lost = Exception(f"Traceback …\n{_frames.__name__}.NodeUnavailable: The program of worker:0 exited")
+        self.assertTrue(_spark.is_restart(lost))
+        self.assertFalse(_spark.is_restart(Exception(f"{_frames.__name__}.FeedError: NodeUnavailable")))
+
+
 class PlaceTest(unittest.TestCase):
     """Where nodes run."""
 
@@ -122,6 +225,19 @@ class PlaceTest(unittest.TestCase):
         self.assertEqual(_place.choose("auto", moving, {}), "tony")
         with self.assertRaisesRegex(ValueError, "spark.dynamicAllocation.enabled=true"):
             _place.choose("spark", moving, {})
+
+    def test_executors_with_one_core(self):
+        for master, conf, cores in (("yarn", {}, 1), ("local-cluster[2,1,1024]", {}, 1),
+                                    ("spark://h:7077", {"spark_executor_cores": "3", "spark_task_cpus": "2"}, 3)):
+            with self.assertLogs("tony.cluster._spark_place", "WARNING") as logs:
+                _spark_place.warn_of_few_cores(self.spark(master, **conf))
+            self.assertIn(f"spark.executor.cores={cores}", logs.output[0])
+        for master, conf in (("yarn", {"spark_executor_cores": "2"}), ("local-cluster[2,2,1024]", {}),
+                             ("spark://h:7077", {})):
+            with self.assertLogs("tony.cluster._spark_place", "WARNING") as logs:
+                _spark_place.warn_of_few_cores(self.spark(master, **conf))
+                _spark_place._log.warning("nothing else")  # pylint: disable=protected-access
+            self.assertEqual(len(logs.output), 1)
 
     def test_places_that_cannot_be(self):
         with self.assertRaisesRegex(ValueError, "needs a SparkContext"):

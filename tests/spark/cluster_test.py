@@ -22,6 +22,8 @@ import tony_cli
 from integration_case import OwnSiteTest
 
 MEMORY = {"tony.worker.memory": "400m", "tony.chief.memory": "400m"}
+# The second restart takes longer than four attempts of Spark.
+RESTARTS = {**MEMORY, "tony.am.retry-count": 2, "tony.am.retry-backoff-ms": 5000}
 IN_ENVIRONMENT = "TONY_TEST_IN_ENVIRONMENT"
 TFCluster = TFParallel = tony = dfutil = None  # pylint: disable=invalid-name
 
@@ -52,8 +54,8 @@ class SparkTest(OwnSiteTest):
 
     def fed(self, function, count=1, **options):
         """A cluster that Spark feeds."""
-        cluster = TFCluster.run(self.sc, function, [str(self.told)], count, job=MEMORY, place=self.PLACE,
-                                input_mode=TFCluster.InputMode.SPARK, **options)
+        cluster = TFCluster.run(self.sc, function, [str(self.told)], count, place=self.PLACE,
+                                input_mode=TFCluster.InputMode.SPARK, **{"job": MEMORY, **options})
         self.addCleanup(cluster.nodes.job.ask_to_stop)
         return cluster
 
@@ -90,6 +92,18 @@ class SourcesTests:
         twice = cluster.inference(self.sc.parallelize(range(10), 3))
         self.assertEqual((twice.sum(), twice.count()), (90, 10))
         cluster.shutdown()
+
+    def test_a_node_that_is_started_again(self):
+        cluster = self.fed(cluster_functions.die_twice, job=RESTARTS)
+        cluster.train(self.sc.parallelize(range(1000), 4), 1)
+        cluster.shutdown()
+        self.assertEqual(sorted(self.kept()), list(range(1000)))
+
+    def test_a_node_in_another_container(self):
+        cluster = self.fed(cluster_functions.lose_container_once)
+        cluster.train(self.sc.parallelize(range(1000), 4), 1)
+        cluster.shutdown()
+        self.assertEqual(sorted(self.kept()), list(range(1000)))
 
     def test_a_node_that_fails(self):
         cluster = self.fed(cluster_functions.fail_while_fed)

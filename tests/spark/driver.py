@@ -54,6 +54,12 @@ class Driver:
         """A Spark job of the user's."""
         return self._sc.parallelize(range(numbers)).count()
 
+    def cancel_jobs(self):
+        """Cancels all Spark jobs, as a user might; returns whether there were any."""
+        active = list(self._sc.statusTracker().getActiveJobsIds())
+        self._sc.cancelAllJobs()
+        return bool(active)
+
     def stop(self):
         """Ends the SparkContext."""
         self._sc.stop()

@@ -83,6 +83,10 @@ class Driver:
             raise RuntimeError(answer["error"])
         return answer["answer"]
 
+    def log(self):
+        """What the driver has written to its standard error."""
+        return self._log.read_text(encoding="utf-8", errors="replace")
+
     def send(self, do, **arguments):
         """Lets the driver do something."""
         os.write(self._wishes, json.dumps({"do": do, **arguments}).encode() + b"\n")
@@ -180,6 +184,14 @@ class LocalClusterTest(SparkCase):
             sentence = driver.call("verdict")
             self.assertIn("2 of 3 Spark executors have answered", sentence)
             self.assert_nothing_left(job)
+        with self.subTest("a placing Spark job that the user cancels is tried again"):
+            job = driver.call("start", workers=3, command=SLEEP)
+            self.assertTrue(machine.wait_until(
+                lambda: driver.call("cancel_jobs") and "is tried again" in driver.log(), DEADLINE_SECONDS, 0.05))
+            self.assertIn("cancelled", driver.log())
+            self.assertTrue(machine.wait_until(lambda: driver.call("cancel_jobs"), DEADLINE_SECONDS, 0.05))
+            driver.call("stop_job")
+            self.assert_nothing_left(job)
         with self.subTest("sc.stop() in the middle ends the job"):
             job = driver.call("start", workers=2, command=SLEEP)
             self.wait_running(job, 2)
@@ -197,7 +209,7 @@ class DriverDeathTest(SparkCase):
         jvms = self.executor_jvms(driver.application)
         driver.process.kill()
         self.assert_nothing_left(job)
-        machine.wait_until(lambda: not any(machine.lives(pid) for pid in jvms.values()), 60, 0.05)
+        self.assertTrue(machine.wait_until(lambda: not any(map(machine.lives, jvms.values())), 60, 0.05), jvms)
 
 
 class StandaloneTest(SparkCase):
@@ -229,8 +241,8 @@ class StandaloneTest(SparkCase):
         containers = self.wait_running(job, 2)
         jvms = {self.jvm_of(container) for container in containers.values()}
         self.assertEqual(len(jvms), 2)
-        for pid, command in machine.processes_with(str(HERE / "driver.py")).items():
-            if pid not in jvms and ("driver.py" in command):
+        for pid, command in machine.processes_with(str(self.site.local_dir)).items():  # not another test's driver
+            if pid not in jvms and "driver.py" in command:
                 os.kill(pid, signal.SIGKILL)
         self.assert_nothing_left(job)
 
@@ -241,7 +253,7 @@ class RefusalTest(SparkCase):
     def test_dynamic_allocation_is_refused_with_its_key(self):
         driver = Driver(self, self.site, "local-cluster[1,1,1024]", "spark.dynamicAllocation.enabled=true",
                         "spark.dynamicAllocation.shuffleTracking.enabled=true")
-        with self.assertRaisesRegex(RuntimeError, "spark.dynamicAllocation.enabled is true"):
+        with self.assertRaisesRegex(RuntimeError, "spark.dynamicAllocation.enabled=true"):
             driver.call("start", workers=1, command="true")
 
     def test_a_driver_without_executors_is_refused(self):

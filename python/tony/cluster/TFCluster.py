@@ -24,6 +24,8 @@ DAYS_3 = 259200
 # What num_epochs=0 means for data that can be read again, as in TensorFlowOnSpark.
 _EPOCHS = 10
 _STREAM_SECONDS = 1
+# For which a feeding task waits for a node that is started again in a Spark executor.
+_BRIEF_SECONDS = 5.0
 
 
 class InputMode:
@@ -91,13 +93,13 @@ class TFCluster:
     def cluster_info(self) -> List[Dict[str, Any]]:
         """The nodes: executor_id, job_name, task_index, host, port and pid of each."""
         tasks = {task.name: task for task in self.nodes.job.tasks()}
-        told = []
+        nodes = []
         for node in self.nodes.nodes:
             task = tasks.get(node.task)
-            told.append({"executor_id": node.number, "job_name": node.role, "task_index": node.task_index,
-                         "host": task.host if task else None, "port": task.port if task else None,
-                         "pid": task.pid if task else None})
-        return told
+            nodes.append({"executor_id": node.number, "job_name": node.role, "task_index": node.task_index,
+                          "host": task.host if task else None, "port": task.port if task else None,
+                          "pid": task.pid if task else None})
+        return nodes
 
     def train(self, dataRDD: Any, num_epochs: int = 0, feed_timeout: float = 600, qname: str = "input") -> None:
         """Feeds data to the nodes that train; returns when all of it has been consumed, or a node wants no more.
@@ -155,13 +157,26 @@ class TFCluster:
         frame = _spark.is_data_frame(data)
         partitions = 1 << 30 if frame else data.getNumPartitions()
         order = self._task_order(qname, epochs, partitions, False, feed_timeout)
-        (_spark.feed_data_frame if frame else _spark.feed_rdd)(data, order, epochs)
+        deadline: Optional[float] = None
+        while True:
+            try:
+                (_spark.feed_data_frame if frame else _spark.feed_rdd)(data, order, epochs)
+                return
+            except Exception as error:
+                deadline = deadline or time.monotonic() + feed_timeout
+                if not _spark.is_restart(error) or time.monotonic() >= deadline:
+                    raise
+                # The same numbers, so partitions that were consumed are skipped. Nodes may be elsewhere now.
+                _log.warning("a node was lost while it was fed; the rest is fed again when all nodes run")
+                order = order._replace(endpoints=_feeding.await_endpoints(self.nodes, deadline - time.monotonic()))
 
     def _task_order(self, qname: str, epochs: int, partitions: int, results: bool,
                     feed_timeout: float) -> _spark.TaskOrder:
         first = self._feeds.begin(qname, epochs)
-        return _spark.TaskOrder(_feeding.endpoints_of(self.nodes), qname, first, max(1, partitions), results,
-                                feed_timeout)
+        # A task that waits in a Spark executor could keep out the very node for which it waits.
+        patience = _BRIEF_SECONDS if self.nodes.backend == _place.SPARK else feed_timeout
+        return _spark.TaskOrder(_feeding.await_endpoints(self.nodes, feed_timeout), qname, first, max(1, partitions),
+                                results, feed_timeout, min(patience, feed_timeout))
 
     def _feed_here(self, data: Any, epochs: int, order: _feeding.Order) -> Iterator[List[Any]]:
         nodes = self.nodes
@@ -262,11 +277,11 @@ class _Feeds:
                 return feed in self._stopped
             self._looked = time.monotonic()
         try:
-            told = nodes.job.feeds()
+            answer = nodes.job.feeds()
         except TonyError:
             return False  # the job has ended: whoever feeds it is told why
         with self._lock:
-            self._stopped |= {entry["feed"] for entry in told.get("feeds", []) if entry["state"] != "open"}
+            self._stopped |= {entry["feed"] for entry in answer.get("feeds", []) if entry["state"] != "open"}
             return feed in self._stopped
 
 

@@ -1,18 +1,22 @@
 """Feeds the nodes of a job from the driver's own process: one thread for each worker, partitions in turn."""
 
+import itertools
 import queue
 import threading
+import time
 from collections import deque
-from typing import Any, Deque, Dict, Generator, Iterator, List, NamedTuple, Optional, Tuple
+from typing import Any, Deque, Dict, Generator, Iterator, List, NamedTuple, Optional, Set, Tuple
 
 from ..errors import TonyError
-from . import _frames, _producer, _sources
+from . import _frames, _producer, _roles, _sources
 from ._nodes import RunningNodes
 
 # As Spark's spark.task.maxFailures.
 _ATTEMPTS = 4
 # Whether a broken feed is the consequence of the job's end is known after this time.
 END_SECONDS = 30
+# A node that is away for longer, while others can be fed, may have failed for good (fail-on-worker-failure-enabled).
+_AWAY_SECONDS = 30
 _BETWEEN_ATTEMPTS_SECONDS = 0.5
 _POLL_SECONDS = 0.2
 
@@ -33,38 +37,100 @@ class Work(NamedTuple):
     partition: _sources.Partition
 
 
-def endpoints_of(nodes: RunningNodes) -> _producer.Endpoints:
-    """Where the nodes are fed now. Raises what a node raised, if the job has ended."""
-    nodes.check()
-    try:
-        found = _producer.endpoints_from(nodes.job.feeds())
-    except TonyError:
-        nodes.await_end(END_SECONDS)
-        nodes.check()
-        raise
-    if not found.tasks:
-        nodes.await_end(END_SECONDS)
-        nodes.check()
-        raise _frames.FeedError(f"no node of job {nodes.job.id} can be fed: none is left that trains")
-    return found
+class KnownEndpoints:
+    """Where the nodes are fed, as the job said it last. Thread safe."""
+
+    def __init__(self, nodes: RunningNodes) -> None:
+        self._nodes = nodes
+        self._lock = threading.Lock()
+        self._found: Optional[_producer.Endpoints] = None
+        self._given_up: Set[str] = set()
+
+    def get(self) -> _producer.Endpoints:
+        """Raises what a node raised, if the job has ended, and TonyError if it does not answer."""
+        with self._lock:
+            self._nodes.check()
+            if self._found is None:
+                self._found = _producer.endpoints_from(self._nodes.job.feeds())
+            return self._found
+
+    def forget(self) -> None:
+        """Lets the job be asked again: a node that is started again may be elsewhere."""
+        with self._lock:
+            self._found = None
+
+    def give_up(self, worker: int) -> None:
+        """Lets others have the share of a worker until it can be fed again."""
+        with self._lock:
+            self._given_up.add(_roles.trained_by(self._nodes.nodes)[worker].task)
+
+    def of_worker(self, worker: int) -> Tuple[_producer.Endpoints, _producer.Endpoint]:
+        """Where this worker is fed, or another one if it has ended well, or was given up.
+
+        Raises NodeUnavailable while it is away.
+        """
+        found = self.get()
+        task = _roles.trained_by(self._nodes.nodes)[worker].task
+        candidates = [endpoint for endpoint in found.tasks if endpoint.task == task]
+        if not candidates and (task in self._given_up or self._nodes.has_succeeded(task)):
+            candidates = list(found.tasks)
+        if not candidates:
+            raise _frames.NodeUnavailable(f"{task} of job {found.job} cannot be fed now: it does not run, or not yet "
+                                          "again")
+        return found, candidates[worker % len(candidates)]
 
 
-def feed_one(nodes: RunningNodes, order: Order, work: Work, worker: int) -> Tuple[bool, List[Any]]:
-    """Feeds one partition, up to four times; returns whether nodes want more, and its results.
+def await_endpoints(nodes: RunningNodes, timeout: float) -> _producer.Endpoints:
+    """Where the nodes are fed, as soon as all of them can be that have not ended well; after a while only some.
 
+    Raises what a node raised if the job ends, and TonyError after `timeout` seconds.
+    """
+    known = KnownEndpoints(nodes)
+    begun = time.monotonic()
+    while True:
+        try:
+            found = known.get()
+            present = {endpoint.task for endpoint in found.tasks}
+            missing = [node.task for node in _roles.trained_by(nodes.nodes)
+                       if node.task not in present and not nodes.has_succeeded(node.task)]
+            if present and (not missing or time.monotonic() >= begun + _AWAY_SECONDS):
+                return found
+            raise _frames.NodeUnavailable(f"{', '.join(missing) or 'no node'} of job {nodes.job.id} cannot be fed: "
+                                          f"after {timeout:g} s (feed_timeout) it does not run")
+        except TonyError:
+            known.forget()
+            if nodes.await_end(_BETWEEN_ATTEMPTS_SECONDS):
+                nodes.check()
+                raise
+            if time.monotonic() >= begun + timeout:
+                raise
+
+
+def feed_one(known: KnownEndpoints, nodes: RunningNodes, order: Order, work: Work,
+             worker: int) -> Tuple[bool, List[Any]]:
+    """Feeds one partition; returns whether nodes want more, and its results.
+
+    Up to four times; a node that is started again does not count, and may take order.timeout seconds for it.
     Raises what a node raised, or FeedError.
     """
-    for attempt in range(_ATTEMPTS):
-        endpoints = endpoints_of(nodes)
-        endpoint = endpoints.tasks[worker % len(endpoints.tasks)]
-        told = _producer.Attempt(order.feed, work.epoch, work.number, attempt, order.results, order.timeout)
+    failures = 0
+    failing_since: Optional[float] = None
+    for attempt in itertools.count():
+        partition = _producer.Attempt(order.feed, work.epoch, work.number, attempt, order.results, order.timeout)
         try:
-            return _drain(_producer.feed(endpoints, told, work.partition.batches, endpoint))
+            endpoints, endpoint = known.of_worker(worker)
+            return _drain(_producer.feed(endpoints, partition, work.partition.batches, [endpoint]))
         except _frames.RowTooLarge:
             raise
-        except _frames.FeedError:
+        except TonyError as error:
             # Most often a node's program has failed, and the job says more of it.
-            last = attempt + 1 == _ATTEMPTS
+            known.forget()
+            failing_since = failing_since or time.monotonic()
+            failing = time.monotonic() - failing_since
+            if failing >= _AWAY_SECONDS:
+                known.give_up(worker)
+            failures += isinstance(error, _frames.FeedError) and not isinstance(error, _frames.NodeUnavailable)
+            last = failures == _ATTEMPTS or failing >= order.timeout
             if nodes.await_end(END_SECONDS if last else _BETWEEN_ATTEMPTS_SECONDS):
                 nodes.check()
             if last or nodes.ended:
@@ -87,6 +153,7 @@ class Feeder:
     def __init__(self, nodes: RunningNodes, order: Order, workers: int) -> None:
         self._nodes = nodes
         self._order = order
+        self._known = KnownEndpoints(nodes)
         self._queues: "List[queue.Queue[Optional[Work]]]" = [queue.Queue(1) for _ in range(workers)]
         self._done: "queue.Queue[Tuple[Work, List[Any]]]" = queue.Queue()
         self._failure: Optional[BaseException] = None
@@ -100,7 +167,7 @@ class Feeder:
             if work is None:
                 return
             try:
-                wanted, results = feed_one(self._nodes, self._order, work, worker)
+                wanted, results = feed_one(self._known, self._nodes, self._order, work, worker)
                 self._done.put((work, results))
                 if not wanted:
                     self._stopped.set()

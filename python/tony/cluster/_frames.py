@@ -1,6 +1,7 @@
 """The frames of the feed (docs/design/feed.md): 16 bytes of header, then the payload."""
 
 import socket
+import ssl
 import struct
 import time
 from typing import List, NamedTuple, Optional, Sequence, Tuple, Union
@@ -34,6 +35,13 @@ class FeedError(TonyError):
 
 class ConnectionLost(FeedError):
     """The other side of a feed has ended, or says nothing."""
+
+
+class NodeUnavailable(FeedError):
+    """A node takes no data now: its program does not run, or its endpoint cannot be reached.
+
+    It may be started again.
+    """
 
 
 class RowTooLarge(FeedError):
@@ -145,13 +153,10 @@ class Connection:
         self._stream.settimeout(0)
         try:
             data = self._stream.recv(_CHUNK)
-        except (BlockingIOError, InterruptedError):
+        except (BlockingIOError, InterruptedError, ssl.SSLWantReadError):
             return False
         except OSError as error:
-            # Also SSLWantReadError, TLS's form of BlockingIOError.
-            if getattr(error, "reason", None) is None and type(error).__name__ != "SSLWantReadError":
-                raise ConnectionLost(f"the connection to {self._peer} broke: {error.strerror or error}") from error
-            return False
+            raise ConnectionLost(f"the connection to {self._peer} broke: {error.strerror or error}") from error
         if not data:
             raise ConnectionLost(f"{self._peer} has closed the connection")
         self._buffer += data

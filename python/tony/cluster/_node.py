@@ -14,7 +14,7 @@ from .TFNode import Context
 
 
 class Plan(NamedTuple):
-    """What all nodes of a cluster are told."""
+    """What all nodes of a cluster have in common."""
 
     first: Dict[str, int]  # the number of each role's first node
     default_fs: str

@@ -70,9 +70,11 @@ class RunningNodes:
     def __init__(self, prepared: PreparedNodes, job: Job) -> None:
         self.job = job
         self.nodes = prepared.nodes
+        self.backend = prepared.backend
         self._prepared = prepared
         self._changed = threading.Condition()
         self._started: Set[str] = set()
+        self._succeeded: Set[str] = set()
         self._ended = False
         self._values: List[Any] = []
         self._failure: Optional[Exception] = None
@@ -99,8 +101,13 @@ class RunningNodes:
         if event.kind != "task_changed" or event.data.get("state") not in _STARTED:
             return
         task = event.data.get("task", {})
+        name = f"{task.get('type')}:{task.get('index', 0)}"
         with self._changed:
-            self._started.add(f"{task.get('type')}:{task.get('index', 0)}")
+            self._started.add(name)
+            if event.data["state"] == "SUCCEEDED":
+                self._succeeded.add(name)
+            else:
+                self._succeeded.discard(name)  # it was started again
             self._changed.notify_all()
 
     def _await(self, what: Callable[[], bool], timeout: Optional[float]) -> bool:
@@ -128,6 +135,11 @@ class RunningNodes:
     def await_end(self, timeout: Optional[float] = None) -> bool:
         """Waits for the job's end, however it is; False after `timeout` seconds."""
         return self._await(lambda: self._ended, timeout)
+
+    def has_succeeded(self, task: str) -> bool:
+        """Whether a node has ended well."""
+        with self._changed:
+            return task in self._succeeded
 
     @property
     def ended(self) -> bool:

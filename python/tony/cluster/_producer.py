@@ -4,6 +4,7 @@ import json
 import os
 import socket
 import ssl
+import time
 from typing import Any, Callable, Dict, Generator, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 from . import _frames, _rows
@@ -14,6 +15,8 @@ _SILENCE_SECONDS = 30
 _CONNECT_SECONDS = 30
 # For the frame that says why an endpoint has closed the connection.
 _REASON_SECONDS = 1
+# Between two attempts to begin.
+_PAUSE_SECONDS = 0.5
 
 Batches = Callable[[int], Iterable[_rows.Encoded]]
 
@@ -36,6 +39,9 @@ class Endpoints(NamedTuple):
     authority: str
     tasks: Tuple[Endpoint, ...]
 
+    def __repr__(self) -> str:
+        return f"Endpoints(job={self.job!r}, tasks={self.tasks!r})"
+
 
 class Attempt(NamedTuple):
     """One attempt to feed one partition."""
@@ -48,20 +54,25 @@ class Attempt(NamedTuple):
     timeout: float  # seconds without progress of the program
 
 
-def endpoints_from(told: Dict[str, Any]) -> Endpoints:
+def endpoints_from(answer: Dict[str, Any]) -> Endpoints:
     """From the JSON of `tony feed`."""
     tasks = tuple(Endpoint(task["task"], task["host"], task["unix"], task["port"], task["container"])
-                  for task in told["tasks"])
-    return Endpoints(told["job"], told["token"], told["authority"], tasks)
+                  for task in answer["tasks"])
+    return Endpoints(answer["job"], answer["token"], answer["authority"], tasks)
 
 
-def choose(endpoints: Endpoints, partition: int) -> Endpoint:
-    """The worker that gets a partition: in turn, one of this host if there are any."""
+def candidates(endpoints: Endpoints, partition: int) -> List[Endpoint]:
+    """The workers that may get a partition, best first: in turn, those of this host before all others."""
     if not endpoints.tasks:
         raise _frames.FeedError(f"no node of job {endpoints.job} can be fed now; has it ended?")
     here = [task for task in endpoints.tasks if _is_here(task)]
-    candidates = here or list(endpoints.tasks)
-    return candidates[partition % len(candidates)]
+    elsewhere = [task for task in endpoints.tasks if task not in here]
+    return _from(here, partition) + _from(elsewhere, partition)
+
+
+def _from(tasks: List[Endpoint], partition: int) -> List[Endpoint]:
+    first = partition % len(tasks) if tasks else 0
+    return tasks[first:] + tasks[:first]
 
 
 def _is_here(endpoint: Endpoint) -> bool:
@@ -125,13 +136,16 @@ class Feeding:
                  "timeout_ms": int(attempt.timeout * 1000), "schema": None}
         self._send(_frames.HELLO, _frames.VERSION, [json.dumps(hello).encode()])
 
+    def begin(self) -> None:
+        """Waits until the partition may be sent, or `outcome` says that it need not be. Raises FeedError."""
+        while self._slot_bytes is None and self.outcome is None:
+            self._take(self._receive())
+
     def run(self, batches: Batches) -> Iterator[List[Any]]:
         """Sends the batches, END, and waits until they are consumed; yields results as they come.
 
-        `batches` is asked for them when the size of a slot is known. Raises FeedError.
+        After begin(): `batches` is asked for them when the size of a slot is known. Raises FeedError.
         """
-        while self._slot_bytes is None and self.outcome is None:
-            self._take(self._receive())
         if self.outcome is not None:
             return
         assert self._slot_bytes is not None
@@ -181,19 +195,66 @@ class Feeding:
         elif frame.type in (_frames.ACK, _frames.SKIP, _frames.STOP):
             self.outcome = frame.type
         elif frame.type == _frames.ERROR:
-            raise _frames.FeedError(frame.payload.decode("utf-8", "replace"))
-        # ALIVE says only that the endpoint lives.
+            raise _error_from(frame.payload.decode("utf-8", "replace"))
+        elif frame.type != _frames.ALIVE:  # which says only that the endpoint lives
+            raise _frames.FeedError(f"the endpoint sends a frame of type {frame.type}, which this tony does not know; let "
+                                    "the producer have the job's version of tony")
 
 
-def feed(endpoints: Endpoints, attempt: Attempt, batches: Batches,
-         endpoint: Optional[Endpoint] = None) -> Generator[List[Any], None, Optional[int]]:
-    """Feeds one partition; yields lists of results, in the order of the rows, if they are wanted.
+def _error_from(sentence: str) -> _frames.FeedError:
+    """What an ERROR says. A sentence about the program is about its end, unless it runs and takes nothing."""
+    if sentence.startswith("The program ") and " has taken no data of " not in sentence:
+        return _frames.NodeUnavailable(sentence)
+    return _frames.FeedError(sentence)
 
-    The generator's value is how it ended, as Feeding.outcome. Raises FeedError.
-    """
-    connection = connect(endpoints, endpoint or choose(endpoints, attempt.partition))
+
+def _begin_at(endpoints: Endpoints, endpoint: Endpoint, attempt: Attempt) -> Tuple[_frames.Connection, Feeding]:
+    """Raises ConnectionLost, NodeUnavailable and other FeedErrors, after which nothing has been sent."""
+    connection = connect(endpoints, endpoint)
     try:
         feeding = Feeding(connection, endpoints.token, attempt)
+        feeding.begin()
+        return connection, feeding
+    except BaseException:
+        connection.close()
+        raise
+
+
+def _begin(endpoints: Endpoints, attempt: Attempt, tasks: Sequence[Endpoint],
+           patience: float) -> Tuple[_frames.Connection, Feeding]:
+    """Begins at the first of `tasks` whose executor lives, when its program runs.
+
+    A node whose program is started again keeps its share of the data. That of a lost executor goes to the next one:
+    leases make any worker right. Raises NodeUnavailable after `patience` seconds, or if no executor is left.
+    """
+    deadline = time.monotonic() + patience
+    left = list(tasks)
+    while True:
+        try:
+            return _begin_at(endpoints, left[0], attempt)
+        except _frames.ConnectionLost as error:
+            del left[0]
+            if not left:
+                raise _frames.NodeUnavailable(f"{error}; no other node of job {endpoints.job} that this producer knows "
+                                              "can be reached") from error
+        except _frames.NodeUnavailable:
+            if time.monotonic() >= deadline:
+                raise
+            time.sleep(_PAUSE_SECONDS)
+
+
+def feed(endpoints: Endpoints, attempt: Attempt, batches: Batches, tasks: Optional[Sequence[Endpoint]] = None,
+         patience: float = 0) -> Generator[List[Any], None, Optional[int]]:
+    """Feeds one partition; yields lists of results, in the order of the rows, if they are wanted.
+
+    tasks: to one of which it is fed, best first; by default all. patience: seconds that a node may take to be started
+    again. `batches` is not touched before a node takes the partition.
+
+    The generator's value is how it ended, as Feeding.outcome. Raises FeedError; NodeUnavailable if nothing was sent, or
+    if the node's program has ended meanwhile.
+    """
+    connection, feeding = _begin(endpoints, attempt, tasks or candidates(endpoints, attempt.partition), patience)
+    try:
         answered = 0
         for results in feeding.run(batches):
             answered += len(results)

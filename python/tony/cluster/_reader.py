@@ -20,11 +20,11 @@ _CONNECTION = struct.Struct("<Q")
 class Partition:
     """A partition of which rows arrive."""
 
-    def __init__(self, connection: int, told: Dict[str, Any]) -> None:
+    def __init__(self, connection: int, opened: Dict[str, Any]) -> None:
         self.connection = connection
-        self.epoch = int(told.get("epoch", 0))
-        self.number = int(told.get("partition", 0))
-        self.wants_results = bool(told.get("results"))
+        self.epoch = int(opened.get("epoch", 0))
+        self.number = int(opened.get("partition", 0))
+        self.wants_results = bool(opened.get("results"))
         self.closed = False  # all its batches have been announced
         self.broken = False  # its producer broke off: another attempt sends all of it again
         self.unanswered = 0  # rows that the program has taken without giving their results
@@ -217,8 +217,8 @@ class Reader:
         if frame.type == _frames.SLOT:
             self._take_slot(frame)
         elif frame.type == _frames.OPEN:
-            told = json.loads(frame.payload)
-            self._partitions[frame.argument] = Partition(frame.argument, told)
+            opened = json.loads(frame.payload)
+            self._partitions[frame.argument] = Partition(frame.argument, opened)
         elif frame.type == _frames.CLOSED:
             self._close_partition(frame.argument, broken=frame.encoding == 1)
         elif frame.type == _frames.ENDED:

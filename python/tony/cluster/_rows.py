@@ -294,9 +294,9 @@ def array_column(values: Any, python: bool = False) -> Optional[Column]:
 def split_columns(payload: memoryview, rows: int) -> Tuple[Layout, List[memoryview]]:
     """The layout of a COLUMNS payload, and views of its columns."""
     (length,) = struct.unpack_from("<I", payload)
-    told = json.loads(bytes(payload[4:4 + length]))
-    names = None if told["names"] is None else tuple(told["names"])
-    columns = tuple(Column(column["kind"], column["type"], tuple(column["shape"])) for column in told["columns"])
+    header = json.loads(bytes(payload[4:4 + length]))
+    names = None if header["names"] is None else tuple(header["names"])
+    columns = tuple(Column(column["kind"], column["type"], tuple(column["shape"])) for column in header["columns"])
     offset = 4 + length
     views = []
     for column in columns:
@@ -306,7 +306,7 @@ def split_columns(payload: memoryview, rows: int) -> Tuple[Layout, List[memoryvi
         offset += size
     if offset > len(payload):
         raise _frames.FeedError(f"a batch of {rows} rows is cut off after {len(payload)} bytes")
-    return Layout(told["row"], names, columns), views
+    return Layout(header["row"], names, columns), views
 
 
 def _cast(view: memoryview, type_name: str) -> Any:

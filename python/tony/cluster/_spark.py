@@ -11,13 +11,13 @@ import tempfile
 import zipfile
 from typing import Any, Callable, Dict, Iterable, Iterator, NamedTuple, Optional
 
-from . import _producer, _rows
+from . import _frames, _producer, _rows
 
 _NATIVE = "_columns.abi3.so"
 
 
 class TaskOrder(NamedTuple):
-    """What a feeding task is told: it travels in the task's closure."""
+    """What a feeding task has to do: it travels in the task's closure."""
 
     endpoints: _producer.Endpoints
     feed: str
@@ -25,6 +25,7 @@ class TaskOrder(NamedTuple):
     partitions: int  # of one epoch
     results: bool
     timeout: float
+    patience: float  # seconds for which a task waits for a node that is started again
 
 
 def is_spark(data: Any) -> bool:
@@ -94,6 +95,12 @@ def feed_data_frame(frame: Any, order: TaskOrder, epochs: int) -> None:
         frame.mapInArrow(task, "rows long").collect()
 
 
+def is_restart(error: BaseException) -> bool:
+    """Whether Spark's job has failed because a node was lost, or is being started again."""
+    return any(f"{kind.__module__}.{kind.__name__}" in str(error)
+               for kind in (_frames.NodeUnavailable, _frames.ConnectionLost))
+
+
 def _nothing(_row: Any) -> None:
     pass
 
@@ -131,7 +138,7 @@ def feed_partition(order: TaskOrder, index: int, batches: _producer.Batches) -> 
     # Results are wanted again by each action and each attempt; other rows are to be consumed once.
     epoch, partition = (0, number) if order.results else (index // order.partitions, index % order.partitions)
     attempt = _producer.Attempt(order.feed, order.first_epoch + epoch, partition, number, order.results, order.timeout)
-    for results in _producer.feed(order.endpoints, attempt, batches):
+    for results in _producer.feed(order.endpoints, attempt, batches, patience=order.patience):
         yield from results
 
 

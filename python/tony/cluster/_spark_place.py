@@ -3,13 +3,16 @@
 A thread takes the ApplicationMaster's orders, and carries them out by Spark jobs.
 """
 
+import functools
 import hashlib
+import logging
 import os
+import re
 import shutil
 import tempfile
 import threading
 import time
-from typing import Any, Dict, List, NamedTuple, Optional, Set
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Set
 
 from .. import _launcher, _programs
 from .._job import Job, submit
@@ -17,6 +20,7 @@ from .._launcher import Order
 from ..spec import JobSpec
 from . import _spark_task
 
+_log = logging.getLogger(__name__)
 _DYNAMIC_ALLOCATION = "spark.dynamicAllocation.enabled"
 _BUNDLE = "tony-runtime.tar.gz"
 # Between two looks at the socket and at Spark's executors.
@@ -25,6 +29,9 @@ _PAUSE = 0.2
 _PLACING_PAUSE = 0.3
 _NOTICE_SECONDS = 5.0
 _MOST_KILLS = 20
+
+# The folders of files for Spark's executors, until this process ends.
+_folders: "List[tempfile.TemporaryDirectory[str]]" = []
 
 
 class _Node(NamedTuple):
@@ -47,6 +54,28 @@ def is_dynamic(sc: Any) -> bool:
     return str(sc.getConf().get(_DYNAMIC_ALLOCATION, "false")).lower() == "true"
 
 
+def cause_of(error: BaseException) -> str:
+    """An error of Spark in one line: py4j's text begins with a line that says nothing, and ends with Java's stack."""
+    lines = [line.strip() for line in str(error).splitlines()]
+    found = [line for line in lines if line and not line.startswith(("An error occurred", "at ", "Driver stacktrace"))]
+    return found[0].lstrip(": ") if found else type(error).__name__
+
+
+def warn_of_few_cores(sc: Any) -> None:
+    """A node that is to be placed again needs a free core, and a partition that waits for the node holds one."""
+    master: str = sc.master
+    # A standalone master's executors have all cores of their machine by default, those of YARN and Kubernetes one.
+    cores = "1" if master.startswith(("yarn", "k8s")) else ""
+    cluster_of_this_machine = re.fullmatch(r"local-cluster\[ *\d+ *, *(\d+) *,.*", master)
+    if cluster_of_this_machine:
+        cores = cluster_of_this_machine[1]
+    cores = str(sc.getConf().get("spark.executor.cores", cores))
+    needed = 2 * int(sc.getConf().get("spark.task.cpus", "1"))
+    if cores.isdigit() and int(cores) < needed:
+        _log.warning("Spark's executors have room for one task at a time (spark.executor.cores=%s): a lost node is placed "
+                     "again only when no partition is being fed; give them %d cores or more", cores, needed)
+
+
 def check(sc: Any) -> None:
     """Raises ValueError for an application that cannot hold nodes."""
     if is_dynamic(sc):
@@ -65,17 +94,21 @@ class SparkLauncher:
         deadline: seconds without a further Spark executor after which orders that wait are refused.
         """
         check(sc)
+        warn_of_few_cores(sc)
         self._sc = sc
         self._deadline = deadline
         self.socket = _launcher.Socket()
-        self._folder = tempfile.mkdtemp(prefix="tony-launcher-")
+        _folders.append(tempfile.TemporaryDirectory(prefix="tony-launcher-"))  # pylint: disable=consider-using-with
+        self._folder = _folders[-1].name
         self._lock = threading.Lock()  # of what follows
         self._orders: Dict[str, Order] = {}
         self._nodes: Dict[str, _Node] = {}
         self._kills: Dict[str, int] = {}  # nodes that are to be killed → tries
         self._placing: Set[str] = set()  # containers for which a Spark job runs
+        self._shipped: Dict[str, str] = {}  # path → name among Spark's files
         self._waits_since = time.monotonic()
         self._noticed = 0.0
+        self._fails_since: Optional[float] = None
         self._over = threading.Event()
         self._work = threading.Event()
         self._settings = self._ship_program(program)
@@ -91,7 +124,11 @@ class SparkLauncher:
         self._over.set()
         self._work.set()
         self.socket.close()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        # Spark's executors fetch all files that an application ever added, also those executors that start after the
+        # end of this job. So the files stay, but empty.
+        with self._lock:
+            for name in self._shipped.values():
+                os.truncate(os.path.join(self._folder, name), 0)
 
     def await_end(self, timeout: float) -> bool:
         """Whether the job has ended within `timeout` seconds."""
@@ -104,13 +141,14 @@ class SparkLauncher:
             pass
         except Exception as error:  # pylint: disable=broad-except  # Spark's are py4j's, and many
             if not self._over.is_set():
-                self.socket.refused(f"Spark does not place nodes any more: {str(error).splitlines()[0]}")
+                self.socket.refused(f"Spark does not place nodes any more: {cause_of(error)}")
         finally:
             self.close()
 
     def _ship_program(self, program: Optional[str]) -> _spark_task.Settings:
+        speculation = str(self._sc.getConf().get("spark.speculation", "false")).lower() == "true"
         if program:
-            return _spark_task.Settings(os.path.abspath(program), None, "", {})
+            return _spark_task.Settings(os.path.abspath(program), None, "", {}, speculation)
         prefix = os.path.dirname(_programs.find_programs())
         # Of an installation, and of a build.
         places = [os.path.join(prefix, folder, _BUNDLE) for folder in ("lib/tony", "runtime")]
@@ -119,17 +157,20 @@ class SparkLauncher:
             raise ValueError(f"{places[0]} is missing, by which Spark's hosts get tony-executor; install tony as a "
                              "package")
         with open(bundle, "rb") as file:
-            digest = hashlib.sha256(file.read()).hexdigest()[:16]
+            digest = hashlib.sha256(file.read()).hexdigest()
         # The same path each time: Spark's executors fetch it once for all clusters of an application.
         self._sc.addFile(bundle)
-        return _spark_task.Settings(None, _BUNDLE, digest, {})
+        return _spark_task.Settings(None, _BUNDLE, digest, {}, speculation)
 
-    def _ship(self, path: str, name: str) -> str:
-        """Gives a file to all Spark executors, under a name that no other file of the application has."""
-        shipped = os.path.join(self._folder, f"{os.path.basename(self._folder)}-{name}")
-        shutil.copyfile(path, shipped)
-        self._sc.addFile(shipped)
-        return os.path.basename(shipped)
+    def _ship(self, path: str) -> str:
+        """Gives a file to all Spark executors, under a name that no other file of the application has. Once: the next
+        ApplicationMaster of a job names the same files."""
+        if path not in self._shipped:
+            name = f"{os.path.basename(self._folder)}-{len(self._shipped)}-{os.path.basename(path)}"
+            shutil.copyfile(path, os.path.join(self._folder, name))
+            self._sc.addFile(os.path.join(self._folder, name))
+            self._shipped[path] = name
+        return self._shipped[path]
 
     def _take_orders(self) -> None:
         watched = time.monotonic()
@@ -149,8 +190,7 @@ class SparkLauncher:
             if kind == "hello":
                 self._greet(message)
             elif kind == "file":
-                name = f"{len(self._settings.files)}-{os.path.basename(message['path'])}"
-                files = {**self._settings.files, message["name"]: self._ship(message["path"], name)}
+                files = {**self._settings.files, message["name"]: self._ship(message["path"])}
                 self._settings = self._settings._replace(files=files)
             elif kind == "start":
                 if not self._orders:
@@ -158,6 +198,7 @@ class SparkLauncher:
                 self._orders[container] = _launcher.order_from(message)
             elif kind == "kill" and message.get("gone"):
                 self._nodes.pop(container, None)
+                self._orders.pop(container, None)
             elif kind == "kill" and container in self._nodes:
                 self._kills[container] = 0
             elif kind == "kill":
@@ -193,7 +234,7 @@ class SparkLauncher:
                 if node.executor not in alive:
                     del self._nodes[container]
                     self._kills.pop(container, None)
-                    # Its node has told so by itself, unless its host is gone, too.
+                    # Its node has reported it by itself, unless its host is gone, too.
                     self.socket.ended(container, f"Spark executor {node.executor} on {node.host} is lost", seen=False)
 
     def _place_and_kill(self) -> None:
@@ -203,9 +244,37 @@ class SparkLauncher:
             with self._lock:
                 orders, kills = list(self._orders.values()), dict(self._kills)
             if kills:
-                self._kill(kills)
+                self._try(functools.partial(self._kill, kills), [])
             if orders:
-                self._place(orders)
+                self._try(functools.partial(self._place, orders), orders)
+
+    def _try(self, work: Callable[[], None], orders: List[Order]) -> None:
+        """A Spark job that fails is tried again: an executor was lost in it, or the user has cancelled all jobs.
+
+        Its tasks may have redeemed vouchers before, so `orders` are given back, and come again with other vouchers.
+        Raises what Spark raises if it has stopped, or if there are failures for longer than the deadline.
+        """
+        try:
+            work()
+            self._fails_since = None
+        except Exception as error:  # pylint: disable=broad-except  # Spark's are py4j's, and many
+            now = time.monotonic()
+            self._fails_since = self._fails_since or now
+            if self._over.is_set() or self._is_stopped() or now - self._fails_since > self._deadline:
+                raise
+            _log.warning("a Spark job that places or kills nodes has failed, and is tried again: %s", cause_of(error))
+            with self._lock:
+                self._placing.clear()
+                for order in orders:
+                    if self._orders.pop(order.container, None) is not None:
+                        self.socket.ended(order.container, f"Spark's job has failed: {cause_of(error)}", seen=False)
+            self._over.wait(_PLACING_PAUSE)
+            self._work.set()
+
+    def _is_stopped(self) -> bool:
+        # pylint: disable-next=protected-access  # Python's SparkContext does not say it
+        java = self._sc._jsc
+        return java is None or bool(java.sc().isStopped())
 
     def _place(self, orders: List[Order]) -> None:
         with self._lock:

@@ -5,6 +5,7 @@ the task, and which ends when the JVM does.
 """
 
 import fcntl
+import hashlib
 import os
 import select
 import shutil
@@ -16,11 +17,12 @@ import tempfile
 import time
 from typing import Any, Dict, Iterator, List, NamedTuple, Optional
 
-# What Spark gives its Python workers, and nobody else should have.
-_SECRETS = ("PYTHON_WORKER_FACTORY_SECRET", "PYTHON_WORKER_FACTORY_PORT", "SPARK_BUFFER_SIZE")
+# What Spark gives its Python workers and executors, and nobody else should have: beginnings of names.
+_SECRETS = ("PYTHON_WORKER_FACTORY_SECRET", "PYTHON_WORKER_FACTORY_PORT", "SPARK_BUFFER_SIZE", "_SPARK_")
 _REDEEM_SECONDS = 70.0
 _KILL_SECONDS = 5.0
 _FILLER_SECONDS = 1.0
+_LOCK_PAUSE = 0.05
 
 
 class Settings(NamedTuple):
@@ -30,6 +32,7 @@ class Settings(NamedTuple):
     bundle: Optional[str]  # the name of the runtime bundle among Spark's files
     digest: str  # of the bundle
     files: Dict[str, str]  # name in the working folder → name among Spark's files
+    speculation: bool  # Spark may run a second copy of a slow task
 
 
 class Executor(NamedTuple):
@@ -55,6 +58,14 @@ def start_of(pid: int) -> int:
         return 0
 
 
+def _lives(pid: int, start: int) -> bool:
+    try:
+        fields = _fields(pid)
+        return int(fields[19]) == start and fields[0] != "Z"
+    except (OSError, IndexError):
+        return False
+
+
 def find_executor() -> Executor:
     """Walks up from this process to the JVM. Raises RuntimeError where there is none."""
     pid = os.getpid()
@@ -65,10 +76,10 @@ def find_executor() -> Executor:
             parent = int(_fields(pid)[1])
         except OSError:
             break
-        told = dict(zip(words, words[1:]))
-        if "--executor-id" in told:
-            return Executor(told["--executor-id"], told.get("--app-id", "application"), told["--hostname"], pid,
-                            start_of(pid))
+        options = dict(zip(words, words[1:]))
+        if "--executor-id" in options:
+            return Executor(options["--executor-id"], options.get("--app-id", "application"), options["--hostname"],
+                            pid, start_of(pid))
         pid = parent
     raise RuntimeError("no process above this Python worker is a Spark executor's (--executor-id): nodes cannot be "
                        "placed in Spark's driver (master local[…]), nor where another user's processes are hidden")
@@ -87,36 +98,60 @@ def _own_folder() -> str:
     return path
 
 
-def _lock(folder: str, name: str, wait: bool) -> Optional[int]:
-    """A locked file; None if another process holds it. Whoever inherits the descriptor holds the lock, too."""
+def _lock(folder: str, name: str, wait: float = 0.0) -> Optional[int]:
+    """A locked file; None if another process holds it, after `wait` seconds. Whoever inherits the descriptor holds the
+    lock, too."""
     descriptor = os.open(os.path.join(folder, name + ".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    deadline = time.monotonic() + wait
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return descriptor
+        except BlockingIOError:
+            if time.monotonic() >= deadline:
+                os.close(descriptor)
+                return None
+            time.sleep(_LOCK_PAUSE)
+
+
+def _unpack(archive: str, digest: str, folder: str) -> None:
+    """Unpacks the runtime bundle. Raises RuntimeError for one that is not the driver's."""
+    sha = hashlib.sha256()
+    with open(archive, "rb") as file:
+        for chunk in iter(lambda: file.read(1 << 20), b""):
+            sha.update(chunk)
+    if sha.hexdigest() != digest:
+        raise RuntimeError(f"{archive} is not the driver's runtime bundle: its digest is {sha.hexdigest()}, not "
+                           f"{digest}")
+    unpacked = tempfile.mkdtemp(dir=_own_folder())
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-        return descriptor
-    except BlockingIOError:
-        os.close(descriptor)
-        return None
+        with tarfile.open(archive) as bundle:
+            bundle.extractall(unpacked)
+        shutil.rmtree(folder, ignore_errors=True)
+        os.rename(unpacked, folder)
+    finally:
+        shutil.rmtree(unpacked, ignore_errors=True)
 
 
-def _program(settings: Settings, file_of: Any) -> List[str]:
+def program(settings: Settings, file_of: Any) -> List[str]:
     """The command of tony-executor, from a bundle that is unpacked once for each host."""
     if settings.program:
         return [settings.program]
-    folder = os.path.join(_own_folder(), "runtime-" + settings.digest)
+    own = _own_folder()
+    name = "runtime-" + settings.digest[:16]
+    folder = os.path.join(own, name)
     command = [os.path.join(folder, "tony-runtime", "bin", "start"), "tony-executor"]
     if os.path.exists(command[0]):
         return command
-    lock = _lock(_own_folder(), "runtime-" + settings.digest, wait=True)
+    lock = _lock(own, name, _REDEEM_SECONDS)
+    if lock is None:
+        raise RuntimeError(f"{os.path.join(own, name)}.lock is held by another process for {_REDEEM_SECONDS:g} s; is "
+                           "one stopped that unpacks the runtime bundle?")
     try:
         if not os.path.exists(command[0]):
-            unpacked = tempfile.mkdtemp(dir=_own_folder())
-            with tarfile.open(file_of(settings.bundle)) as archive:
-                archive.extractall(unpacked)
-            shutil.rmtree(folder, ignore_errors=True)
-            os.rename(unpacked, folder)
+            _unpack(file_of(settings.bundle), settings.digest, folder)
     finally:
-        if lock is not None:
-            os.close(lock)
+        os.close(lock)
     return command
 
 
@@ -156,11 +191,11 @@ def start_node(order: Any, gpus: List[int], executor: Executor, settings: Settin
     reader, writer = os.pipe()
     try:
         os.write(writer, order.voucher.encode() + b"\n")
-        command = [*_program(settings, file_of), f"--voucher-fd={reader}", f"--host={executor.host}",
+        command = [*program(settings, file_of), f"--voucher-fd={reader}", f"--host={executor.host}",
                    f"--tied-to-pid={executor.pid}", f"--tied-to-start={executor.start}"]
         if gpus:
             command.append("--gpus=" + ",".join(map(str, gpus)))
-        environment = {name: value for name, value in os.environ.items() if name not in _SECRETS}
+        environment = {name: value for name, value in os.environ.items() if not name.startswith(_SECRETS)}
         with open(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "wb") as output:
             process = subprocess.Popen(command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=output,
                                        stderr=output, start_new_session=True, pass_fds=(reader, *locks))
@@ -188,11 +223,23 @@ def _gpus() -> List[int]:
 def _lock_gpus(gpus: List[int], locks: List[int]) -> None:
     """Adds the locks of the devices. Spark's discovery may give two executors of a host the same ones."""
     for gpu in gpus:
-        lock = _lock(_own_folder(), f"gpu-{gpu}", wait=False)
+        lock = _lock(_own_folder(), f"gpu-{gpu}")
         if lock is None:
             raise RuntimeError(f"GPU {gpu} of this host has a node already: Spark gave it to two executors; let "
                                "spark.executor.resource.gpu.discoveryScript tell each executor its own")
         locks.append(lock)
+
+
+def _await_original() -> None:
+    """A speculative copy of a placing task would use the same voucher: it waits, and Spark ends it with the original.
+
+    Spark does not say which task is a copy. One that is repeated since its executor was lost waits, too.
+    """
+    from pyspark import TaskContext  # pylint: disable=import-outside-toplevel  # only in Spark's workers
+
+    context = TaskContext.get()
+    if context is not None and context.attemptNumber() > 0:
+        time.sleep(_REDEEM_SECONDS)
 
 
 def place(orders: Iterator[Any], settings: Settings) -> Iterator[Dict[str, Any]]:
@@ -200,26 +247,28 @@ def place(orders: Iterator[Any], settings: Settings) -> Iterator[Dict[str, Any]]
     from pyspark import SparkFiles  # pylint: disable=import-outside-toplevel
 
     order = next(iter(orders), None)
-    told: Dict[str, Any] = {"container": order.container if order else None}
+    result: Dict[str, Any] = {"container": order.container if order else None}
     locks: List[int] = []
     try:
+        if order and settings.speculation:
+            _await_original()
         executor = find_executor()
-        told.update(executor=executor.number, host=executor.host)
+        result.update(executor=executor.number, host=executor.host)
         # In the Spark executor's own folder, which Spark removes.
-        lock = _lock(os.getcwd(), f"tony-{executor.application}-{executor.number}", wait=False)
+        lock = _lock(os.getcwd(), f"tony-{executor.application}-{executor.number}")
         if lock is None:
             time.sleep(0 if order else _FILLER_SECONDS)
-            yield {**told, "state": "busy"}
+            yield {**result, "state": "busy"}
             return
         locks.append(lock)
         if order is None:
-            yield {**told, "state": "free"}
+            yield {**result, "state": "free"}
             return
         gpus = _gpus()
         _lock_gpus(gpus, locks)
-        yield {**told, **start_node(order, gpus, executor, settings, locks, SparkFiles.get)}
+        yield {**result, **start_node(order, gpus, executor, settings, locks, SparkFiles.get)}
     except Exception as error:  # pylint: disable=broad-except  # a task that raises is repeated by Spark
-        yield {**told, "state": "failed", "sentence": f"{type(error).__name__}: {error}"}
+        yield {**result, "state": "failed", "sentence": f"{type(error).__name__}: {error}"}
     finally:
         for lock in locks:
             os.close(lock)
@@ -231,12 +280,28 @@ def kill(targets: Dict[str, Any]) -> Iterator[Dict[str, Any]]:
     for container, target in targets.items():
         if target["executor"] != own:
             continue
-        if start_of(target["pid"]) == target["start"]:
-            handle = os.pidfd_open(target["pid"])
-            try:
-                if start_of(target["pid"]) == target["start"]:
-                    signal.pidfd_send_signal(handle, signal.SIGKILL)
-                    select.select([handle], [], [], _KILL_SECONDS)
-            finally:
-                os.close(handle)
+        kill_process(target["pid"], target["start"])
         yield {"container": container}
+
+
+def kill_process(pid: int, start: int) -> None:
+    """Kills a process, and waits until it is gone, for at most _KILL_SECONDS.
+
+    Python 3.8 has no pidfd. There a number that is used again in the instant after it was looked at would be hit, and
+    the kernel gives a number again only after all others.
+    """
+    if start_of(pid) != start:
+        return
+    if not hasattr(os, "pidfd_open"):
+        os.kill(pid, signal.SIGKILL)
+        deadline = time.monotonic() + _KILL_SECONDS
+        while _lives(pid, start) and time.monotonic() < deadline:
+            time.sleep(_LOCK_PAUSE)
+        return
+    handle = os.pidfd_open(pid)
+    try:
+        if start_of(pid) == start:
+            signal.pidfd_send_signal(handle, signal.SIGKILL)
+            select.select([handle], [], [], _KILL_SECONDS)
+    finally:
+        os.close(handle)

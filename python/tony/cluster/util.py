@@ -41,10 +41,10 @@ def expand_hadoop_classpath() -> None:
     for name in ("HADOOP_HOME", "HADOOP_PREFIX", "HADOOP_HDFS_HOME"):
         program = os.path.join(os.environ.get(name, ""), "bin", "hadoop")
         if os.environ.get(name) and os.access(program, os.X_OK):
-            told = subprocess.run([program, "classpath", "--glob"], stdin=subprocess.DEVNULL, capture_output=True,
+            listing = subprocess.run([program, "classpath", "--glob"], stdin=subprocess.DEVNULL, capture_output=True,
                                   text=True, timeout=_HADOOP_SECONDS, check=False)
-            if told.returncode == 0 and told.stdout.strip():
-                os.environ["CLASSPATH"] = told.stdout.strip()
+            if listing.returncode == 0 and listing.stdout.strip():
+                os.environ["CLASSPATH"] = listing.stdout.strip()
                 return
 
 

@@ -130,6 +130,12 @@ class FramesTest(unittest.TestCase):
         self.assertEqual(_frames.header(_frames.BATCH, 300, 5, _frames.COLUMNS),
                          bytes([5, 0, 0, 0, 2, 2, 0, 0, 44, 1, 0, 0, 0, 0, 0, 0]))
 
+    def test_small_parts_are_sent_together(self):
+        parts = [b"head", *([b"ab"] * 300), bytes(1 << 17), memoryview(b"xyz"), bytes(1 << 16)]
+        pieces = list(_frames._pieces(parts))  # pylint: disable=protected-access
+        self.assertEqual(b"".join(pieces), b"".join(parts))
+        self.assertEqual([len(piece) for piece in pieces], [604, 1 << 17, 3, 1 << 16])
+
 
 if __name__ == "__main__":
     unittest.main()

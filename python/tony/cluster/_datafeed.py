@@ -153,11 +153,14 @@ class DataFeed:
         batch = piece.batch
         if batch.decoded is not None:
             return _rows.numpy_of_rows(batch.decoded[piece.start:piece.end])
-        kind, names, columns = _rows.numpy_columns(batch.encoding, batch.view, batch.rows)
-        columns = [column[piece.start:piece.end].copy() for column in columns]
+        if batch.columns is None:
+            batch.columns = _rows.numpy_columns(batch.encoding, batch.view, batch.rows)
+        kind, names, columns = batch.columns
+        copies = [column[piece.start:piece.end].copy() for column in columns]
         if batch.left == 0:
+            del columns  # no array may look into memory that is given back
             self._reader.release(batch)
-        return kind, names, columns
+        return kind, names, copies
 
     def _mapped(self, rows: List[Any], names: Optional[Tuple[str, ...]]) -> Dict[str, List[Any]]:
         mapping = sorted((self.input_mapping or {}).items())

@@ -377,8 +377,12 @@ def decode(encoding: int, payload: memoryview, rows: int) -> List[Any]:
     return list(together) if layout.row == "tuple" else [make(row) for row in together]
 
 
-def numpy_columns(encoding: int, payload: memoryview, rows: int) -> Tuple[str, Optional[Tuple[str, ...]], List[Any]]:
-    """A batch as numpy arrays: the kind of its rows ("one", "tuple", …), names, and an array of each field.
+# The kind of the rows ("one", "tuple", …), names, and an array of each field.
+NumpyColumns = Tuple[str, Optional[Tuple[str, ...]], List[Any]]
+
+
+def numpy_columns(encoding: int, payload: memoryview, rows: int) -> NumpyColumns:
+    """A batch as numpy arrays.
 
     Arrays of COLUMNS look into the payload. Rows of other encodings are converted by numpy.asarray().
     """
@@ -388,7 +392,7 @@ def numpy_columns(encoding: int, payload: memoryview, rows: int) -> Tuple[str, O
     return numpy_of_rows(decode(encoding, payload, rows))
 
 
-def numpy_of_rows(rows: Sequence[Any]) -> Tuple[str, Optional[Tuple[str, ...]], List[Any]]:
+def numpy_of_rows(rows: Sequence[Any]) -> NumpyColumns:
     """As numpy_columns(), for one or more rows that are decoded already."""
     import numpy  # type: ignore[import-not-found, unused-ignore]  # pylint: disable=import-outside-toplevel
     first = rows[0]

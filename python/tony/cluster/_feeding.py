@@ -49,13 +49,32 @@ def endpoints_of(nodes: RunningNodes) -> _producer.Endpoints:
     return found
 
 
-def feed_one(nodes: RunningNodes, order: Order, work: Work, worker: int) -> Tuple[bool, List[Any]]:
+class KnownEndpoints:
+    """Where the nodes are fed, as it was told last: to ask takes a program, at many times the cost of a small
+    partition. Thread safe."""
+
+    def __init__(self, nodes: RunningNodes) -> None:
+        self._nodes = nodes
+        self._lock = threading.Lock()
+        self._known: Optional[_producer.Endpoints] = None
+
+    def get(self, again: bool) -> _producer.Endpoints:
+        """again: after a failure. Raises as endpoints_of()."""
+        self._nodes.check()
+        with self._lock:
+            if self._known is None or again:
+                self._known = endpoints_of(self._nodes)
+            return self._known
+
+
+def feed_one(nodes: RunningNodes, known: KnownEndpoints, order: Order, work: Work,
+             worker: int) -> Tuple[bool, List[Any]]:
     """Feeds one partition, up to four times; returns whether nodes want more, and its results.
 
     Raises what a node raised, or FeedError.
     """
     for attempt in range(_ATTEMPTS):
-        endpoints = endpoints_of(nodes)
+        endpoints = known.get(again=attempt > 0)
         endpoint = endpoints.tasks[worker % len(endpoints.tasks)]
         told = _producer.Attempt(order.feed, work.epoch, work.number, attempt, order.results, order.timeout)
         try:
@@ -86,6 +105,7 @@ class Feeder:
 
     def __init__(self, nodes: RunningNodes, order: Order, workers: int) -> None:
         self._nodes = nodes
+        self._endpoints = KnownEndpoints(nodes)
         self._order = order
         self._queues: "List[queue.Queue[Optional[Work]]]" = [queue.Queue(1) for _ in range(workers)]
         self._done: "queue.Queue[Tuple[Work, List[Any]]]" = queue.Queue()
@@ -100,7 +120,7 @@ class Feeder:
             if work is None:
                 return
             try:
-                wanted, results = feed_one(self._nodes, self._order, work, worker)
+                wanted, results = feed_one(self._nodes, self._endpoints, self._order, work, worker)
                 self._done.put((work, results))
                 if not wanted:
                     self._stopped.set()

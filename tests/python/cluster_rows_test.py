@@ -117,6 +117,19 @@ class NumpyTest(unittest.TestCase):
         encoded = _rows.pickled([[1, 2], [3, 4]])
         self.assertEqual(_rows.numpy_columns(encoded.encoding, payload_of(encoded), 2)[2][0].tolist(), [[1, 2], [3, 4]])
 
+    def test_wide_tables_are_one_column(self):
+        names = tuple(f"c{index}" for index in range(100))
+        matrix = numpy.asfortranarray(numpy.arange(300, dtype="f4").reshape(3, 100))
+        layout = _rows.wide_layout("<f4", names)
+        (encoded,) = _rows.array_batches(layout, [matrix], 1 << 20)
+        rows = _rows.decode(encoded.encoding, payload_of(encoded), 3)
+        self.assertEqual(rows, [tuple(row) for row in matrix.tolist()])
+        self.assertEqual(_rows.names_of(encoded.encoding, payload_of(encoded)), names)
+        (column,) = _rows.numpy_columns(encoded.encoding, payload_of(encoded), 3)[2]
+        self.assertTrue((column == matrix).all())
+        self.assertIsNone(_rows.wide_layout("<f4", names[:64]))
+        self.assertIsNone(_rows.wide_layout("<c8", names))
+
     def test_without_numpy_in_the_process(self):
         with mock.patch.dict(sys.modules):
             del sys.modules["numpy"]

@@ -68,8 +68,8 @@ class DataFeed:
     def next_numpy(self, n: int) -> Optional[Arrays]:
         """Up to `n` rows as numpy arrays, whose first dimension are the rows; None at the end of the feed.
 
-        One array for rows that are one value or one list of numbers; else a tuple with an array for each field, or a
-        dict for rows with names. Fewer than n rows as next_batch(). The arrays are the caller's own.
+        One array for rows that are one value or one list of numbers, as for tables of more than 64 columns that are of
+        one type; else a tuple with an array for each field, or a dict for rows with names. Fewer than n rows as next_batch(). The arrays are the caller's own.
         """
         parts: List[List[Any]] = []
         kind, names = "one", None

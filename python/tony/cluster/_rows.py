@@ -7,7 +7,7 @@ same Python types.
 
 A COLUMNS payload: u32, the length of the description; the description, JSON; each column, at a multiple of 64 bytes.
 
-    {"row": "one" | "tuple" | "list" | "dict" | "row", "names": null or [NAME…],
+    {"row": "one" | "tuple" | "list" | "dict" | "row", "names": null or [NAME…] (of "one": of its numbers),
      "columns": [{"kind": KIND, "type": numpy's type, such as "<f8", "shape": of one row's value}]}
 
 KIND: "py" a Python number; "list", "tuple" of Python numbers; "np" a numpy scalar; "nd" a numpy array; "bytes".
@@ -277,6 +277,13 @@ def array_batches(layout: Layout, arrays: Sequence[Any], slot_bytes: int) -> Ite
     for start in range(0, len(arrays[0]), step):
         pieces = [piece[start:start + step] for piece in arrays]
         yield from_columns(layout, len(pieces[0]), [bytes_of(piece) for piece in pieces])
+
+
+def wide_layout(type_name: str, names: Tuple[str, ...]) -> Optional[Layout]:
+    """Of rows that are tuples of so many numbers of one type; None if they are not one column (layout_of())."""
+    if len(names) <= _MOST_FIELDS or type_name not in _FORMATS:
+        return None
+    return Layout("one", names, (Column("tuple", type_name, (len(names),)),))
 
 
 def array_column(values: Any, python: bool = False) -> Optional[Column]:

@@ -7,7 +7,7 @@ import sys
 import unittest
 from unittest import mock
 
-from tony.cluster import _frames, _rows
+from tony.cluster import _datafeed, _frames, _rows
 
 try:
     import numpy
@@ -129,6 +129,19 @@ class NumpyTest(unittest.TestCase):
         self.assertTrue((column == matrix).all())
         self.assertIsNone(_rows.wide_layout("<f4", names[:64]))
         self.assertIsNone(_rows.wide_layout("<c8", names))
+
+    def test_pieces_of_a_field_become_one_array(self):
+        def joined(most, *pieces):
+            gathered = _datafeed._Gathered(most, pieces[0])  # pylint: disable=protected-access
+            for piece in pieces:
+                gathered.add(piece)
+            return gathered.array()
+        one, two = numpy.arange(6.0).reshape(3, 2), numpy.arange(4, dtype="i4").reshape(2, 2)
+        self.assertEqual(joined(5, one, one[:2]).tolist(), one.tolist() + one[:2].tolist())
+        self.assertEqual(joined(9, one).base, None)
+        self.assertEqual(joined(9, one, two, one).tolist(), [*one.tolist(), *two.tolist(), *one.tolist()])
+        self.assertEqual(joined(1 << 40, one, one).tolist(), one.tolist() * 2)
+        self.assertEqual(joined(4, numpy.array(["a"]), numpy.array(["bcd"])).tolist(), ["a", "bcd"])
 
     def test_without_numpy_in_the_process(self):
         with mock.patch.dict(sys.modules):

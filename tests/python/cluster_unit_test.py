@@ -10,7 +10,8 @@ import types
 import unittest
 from unittest import mock
 
-from tony.cluster import TFCluster, TFNode, TFParallel, TFSparkNode, _node, _paths, _place, _roles, util
+from tony.cluster import (TFCluster, TFNode, TFParallel, TFSparkNode, _feeding, _node, _paths, _place, _roles,
+                          util)
 
 
 class RolesTest(unittest.TestCase):
@@ -97,6 +98,19 @@ class ContextTest(unittest.TestCase):
     def test_tensorflow_1_is_refused(self):
         with self.assertRaisesRegex(RuntimeError, "TensorFlow 1"):
             TFNode.Context().start_cluster_server(1)
+
+
+class EndpointsTest(unittest.TestCase):
+    """Where the program itself feeds nodes."""
+
+    def test_they_are_asked_for_once_and_after_a_failure(self):
+        nodes, answers = mock.Mock(), ["first", "second"]
+        with mock.patch.object(_feeding, "endpoints_of", side_effect=answers) as asked:
+            known = _feeding.KnownEndpoints(nodes)
+            self.assertEqual([known.get(again) for again in (False, False, True, False)],
+                             ["first", "first", "second", "second"])
+        self.assertEqual(asked.mock_calls, [mock.call(nodes)] * 2)
+        self.assertEqual(nodes.check.call_count, 4)
 
 
 class PlaceTest(unittest.TestCase):

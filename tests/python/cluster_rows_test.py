@@ -7,7 +7,7 @@ import sys
 import unittest
 from unittest import mock
 
-from tony.cluster import _frames, _rows
+from tony.cluster import _datafeed, _frames, _rows
 
 try:
     import numpy
@@ -117,6 +117,32 @@ class NumpyTest(unittest.TestCase):
         encoded = _rows.pickled([[1, 2], [3, 4]])
         self.assertEqual(_rows.numpy_columns(encoded.encoding, payload_of(encoded), 2)[2][0].tolist(), [[1, 2], [3, 4]])
 
+    def test_wide_tables_are_one_column(self):
+        names = tuple(f"c{index}" for index in range(100))
+        matrix = numpy.asfortranarray(numpy.arange(300, dtype="f4").reshape(3, 100))
+        layout = _rows.wide_layout("<f4", names)
+        (encoded,) = _rows.array_batches(layout, [matrix], 1 << 20)
+        rows = _rows.decode(encoded.encoding, payload_of(encoded), 3)
+        self.assertEqual(rows, [tuple(row) for row in matrix.tolist()])
+        self.assertEqual(_rows.names_of(encoded.encoding, payload_of(encoded)), names)
+        (column,) = _rows.numpy_columns(encoded.encoding, payload_of(encoded), 3)[2]
+        self.assertTrue((column == matrix).all())
+        self.assertIsNone(_rows.wide_layout("<f4", names[:64]))
+        self.assertIsNone(_rows.wide_layout("<c8", names))
+
+    def test_pieces_of_a_field_become_one_array(self):
+        def joined(most, *pieces):
+            gathered = _datafeed._Gathered(most, pieces[0])  # pylint: disable=protected-access
+            for piece in pieces:
+                gathered.add(piece)
+            return gathered.array()
+        one, two = numpy.arange(6.0).reshape(3, 2), numpy.arange(4, dtype="i4").reshape(2, 2)
+        self.assertEqual(joined(5, one, one[:2]).tolist(), one.tolist() + one[:2].tolist())
+        self.assertEqual(joined(9, one).base, None)
+        self.assertEqual(joined(9, one, two, one).tolist(), [*one.tolist(), *two.tolist(), *one.tolist()])
+        self.assertEqual(joined(1 << 40, one, one).tolist(), one.tolist() * 2)
+        self.assertEqual(joined(4, numpy.array(["a"]), numpy.array(["bcd"])).tolist(), ["a", "bcd"])
+
     def test_without_numpy_in_the_process(self):
         with mock.patch.dict(sys.modules):
             del sys.modules["numpy"]
@@ -129,6 +155,12 @@ class FramesTest(unittest.TestCase):
     def test_known_bytes(self):
         self.assertEqual(_frames.header(_frames.BATCH, 300, 5, _frames.COLUMNS),
                          bytes([5, 0, 0, 0, 2, 2, 0, 0, 44, 1, 0, 0, 0, 0, 0, 0]))
+
+    def test_small_parts_are_sent_together(self):
+        parts = [b"head", *([b"ab"] * 300), bytes(1 << 17), memoryview(b"xyz"), bytes(1 << 16)]
+        pieces = list(_frames._pieces(parts))  # pylint: disable=protected-access
+        self.assertEqual(b"".join(pieces), b"".join(parts))
+        self.assertEqual([len(piece) for piece in pieces], [604, 1 << 17, 3, 1 << 16])
 
 
 if __name__ == "__main__":

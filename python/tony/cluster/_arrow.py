@@ -102,6 +102,9 @@ def batch_of(encoding: int, payload: memoryview, rows: int) -> Any:
         return batch_of_rows(_rows.decode(encoding, payload, rows))
     layout, views = _rows.split_columns(payload, rows)
     names = layout.names or tuple(f"f{index}" for index in range(len(views)))
+    if len(names) > len(views):  # a wide table, which travels as one column
+        (matrix,) = _rows.numpy_columns(encoding, payload, rows)[2]
+        return pa.RecordBatch.from_arrays([pa.array(field.copy()) for field in matrix.T], names=list(names))
     arrays = [_array(column, view, rows) for column, view in zip(layout.columns, views)]
     return pa.RecordBatch.from_arrays(arrays, names=list(names))
 

@@ -6,6 +6,9 @@ from . import _frames, _rows
 from ._reader import Piece, Reader
 from .TFManager import TFManager
 
+# More than this is not set aside for rows that have not come yet.
+_GATHERED_BYTES = 64 << 20
+
 Arrays = Union[Any, Tuple[Any, ...], Dict[str, Any]]
 
 
@@ -68,20 +71,18 @@ class DataFeed:
     def next_numpy(self, n: int) -> Optional[Arrays]:
         """Up to `n` rows as numpy arrays, whose first dimension are the rows; None at the end of the feed.
 
-        One array for rows that are one value or one list of numbers; else a tuple with an array for each field, or a
-        dict for rows with names. Fewer than n rows as next_batch(). The arrays are the caller's own.
+        One array for rows that are one value or one list of numbers, as for tables of more than 64 columns that are of
+        one type; else a tuple with an array for each field, or a dict for rows with names. Fewer than n rows as
+        next_batch(). The arrays are the caller's own.
         """
-        parts: List[List[Any]] = []
+        gathered: List[_Gathered] = []
         kind, names = "one", None
         for piece in self._pieces(n):
-            kind, names, columns = self._columns(piece)
-            if parts and len(parts[0]) != len(columns):
-                raise _frames.FeedError(f"rows with {len(columns)} fields follow rows with {len(parts[0])}; arrays "
-                                        "need rows that are alike, next_batch() takes any")
-            parts.append(columns)
-        if not parts:
-            return None
-        return _shaped(kind, names, [_joined(list(field)) for field in zip(*parts)])
+            kind, names = self._gather(piece, n, gathered)
+            # No array looks into the slot any more.
+            if piece.batch.decoded is None and piece.batch.left == 0:
+                self._reader.release(piece.batch)
+        return _shaped(kind, names, [field.array() for field in gathered]) if gathered else None
 
     def next_arrow_batch(self) -> Any:
         """The next rows as a pyarrow.RecordBatch, as many as one batch of the feed has; None at the end of the feed."""
@@ -148,16 +149,28 @@ class DataFeed:
             if most > 0 and not self.train_mode and reader.partition_ends(piece.batch.partition):
                 return
 
-    def _columns(self, piece: Piece) -> Tuple[str, Optional[Tuple[str, ...]], List[Any]]:
-        """The rows of a piece as arrays that do not look into the slot."""
+    def _gather(self, piece: Piece, most: int, gathered: List["_Gathered"]) -> Tuple[str, Optional[Tuple[str, ...]]]:
+        """Adds the rows of a piece to the fields, which the first one makes. Returns their kind and names."""
+        kind, names, columns = self._columns(piece)
+        if not gathered:
+            gathered += [_Gathered(most, column) for column in columns]
+        if len(gathered) != len(columns):
+            raise _frames.FeedError(f"rows with {len(columns)} fields follow rows with {len(gathered)}; arrays "
+                                    "need rows that are alike, next_batch() takes any")
+        for field, column in zip(gathered, columns):
+            field.add(column)
+        return kind, names
+
+    @staticmethod
+    def _columns(piece: Piece) -> _rows.NumpyColumns:
+        """The rows of a piece as arrays, which look into the slot if the batch is not decoded."""
         batch = piece.batch
         if batch.decoded is not None:
             return _rows.numpy_of_rows(batch.decoded[piece.start:piece.end])
-        kind, names, columns = _rows.numpy_columns(batch.encoding, batch.view, batch.rows)
-        columns = [column[piece.start:piece.end].copy() for column in columns]
-        if batch.left == 0:
-            self._reader.release(batch)
-        return kind, names, columns
+        if batch.columns is None:
+            batch.columns = _rows.numpy_columns(batch.encoding, batch.view, batch.rows)
+        kind, names, columns = batch.columns
+        return kind, names, [column[piece.start:piece.end] for column in columns]
 
     def _mapped(self, rows: List[Any], names: Optional[Tuple[str, ...]]) -> Dict[str, List[Any]]:
         mapping = sorted((self.input_mapping or {}).items())
@@ -172,11 +185,37 @@ class DataFeed:
         return tensors
 
 
-def _joined(parts: List[Any]) -> Any:
-    if len(parts) == 1:
-        return parts[0]
-    import numpy  # type: ignore[import-not-found, unused-ignore]  # pylint: disable=import-outside-toplevel
-    return numpy.concatenate(parts)
+class _Gathered:
+    """One field of up to `most` rows, which come in pieces: copied once, to where they stay. Not thread safe.
+
+    Copying each piece and joining the copies takes far more than twice as long, since all that memory is new to the
+    process, and the kernel clears it.
+    """
+
+    def __init__(self, most: int, first: Any) -> None:
+        import numpy  # type: ignore[import-not-found, unused-ignore]  # pylint: disable=import-outside-toplevel
+        self._numpy: Any = numpy
+        fits = most * (first.nbytes // len(first)) <= _GATHERED_BYTES
+        self._array: Any = numpy.empty((most if fits else len(first), *first.shape[1:]), first.dtype)
+        self._rows = 0
+        self._more: List[Any] = []  # what does not fit into the array
+
+    def add(self, piece: Any) -> None:
+        """Copies the rows of a piece."""
+        end = self._rows + len(piece)
+        alike = piece.dtype == self._array.dtype and piece.shape[1:] == self._array.shape[1:]
+        if self._more or not alike or end > len(self._array):
+            self._more.append(piece.copy())
+            return
+        self._array[self._rows:end] = piece
+        self._rows = end
+
+    def array(self) -> Any:
+        """All rows."""
+        taken = self._array[:self._rows]
+        if self._more:
+            return self._numpy.concatenate([taken, *self._more])
+        return taken.copy() if len(taken) < len(self._array) else self._array
 
 
 def _shaped(kind: str, names: Optional[Tuple[str, ...]], arrays: List[Any]) -> Arrays:

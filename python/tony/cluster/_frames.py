@@ -4,7 +4,7 @@ import socket
 import ssl
 import struct
 import time
-from typing import List, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 from ..errors import TonyError
 
@@ -71,6 +71,21 @@ def header(kind: int, argument: int, length: int, encoding: int = 0) -> bytes:
     return _HEADER.pack(length, kind, encoding, 0, argument)
 
 
+def _pieces(parts: Sequence[Bytes]) -> Iterator[Bytes]:
+    """The parts, small ones joined: a call costs more than their copy. A table can have hundreds of columns."""
+    small: List[Bytes] = []
+    for part in parts:
+        if memoryview(part).nbytes < _CHUNK:
+            small.append(part)
+            continue
+        if small:
+            yield b"".join(small)
+            small = []
+        yield part
+    if small:
+        yield b"".join(small)
+
+
 class Connection:
     """Frames over a stream socket, which may be one of TLS. Not thread safe."""
 
@@ -93,12 +108,8 @@ class Connection:
         length = sum(memoryview(part).nbytes for part in parts)
         self._stream.settimeout(timeout)
         try:
-            if length < _CHUNK:
-                self._stream.sendall(b"".join([header(kind, argument, length, encoding), *parts]))
-                return
-            self._stream.sendall(header(kind, argument, length, encoding))
-            for part in parts:
-                self._stream.sendall(part)
+            for piece in _pieces([header(kind, argument, length, encoding), *parts]):
+                self._stream.sendall(piece)
         except socket.timeout:
             raise ConnectionLost(f"{self._peer} has taken nothing for {timeout:g} s; is its process stopped, or its "
                                  "host overloaded?") from None

@@ -42,6 +42,7 @@ class Batch:
         self.encoding = encoding
         self.taken = 0
         self.decoded: Optional[List[Any]] = None
+        self.columns: Optional[_rows.NumpyColumns] = None  # look into the view
         self.names: Optional[Tuple[str, ...]] = None
 
     @property
@@ -139,6 +140,7 @@ class Reader:
 
     def release(self, batch: Batch) -> None:
         """Gives the memory of a batch back. No view of it may be read any more."""
+        batch.columns = None
         batch.view.release()
         self._connection.send(_frames.RELEASE, batch.slot)
 

@@ -7,7 +7,7 @@ same Python types.
 
 A COLUMNS payload: u32, the length of the description; the description, JSON; each column, at a multiple of 64 bytes.
 
-    {"row": "one" | "tuple" | "list" | "dict" | "row", "names": null or [NAME…],
+    {"row": "one" | "tuple" | "list" | "dict" | "row", "names": null or [NAME…] (of "one": of its numbers),
      "columns": [{"kind": KIND, "type": numpy's type, such as "<f8", "shape": of one row's value}]}
 
 KIND: "py" a Python number; "list", "tuple" of Python numbers; "np" a numpy scalar; "nd" a numpy array; "bytes".
@@ -279,6 +279,13 @@ def array_batches(layout: Layout, arrays: Sequence[Any], slot_bytes: int) -> Ite
         yield from_columns(layout, len(pieces[0]), [bytes_of(piece) for piece in pieces])
 
 
+def wide_layout(type_name: str, names: Tuple[str, ...]) -> Optional[Layout]:
+    """Of rows that are tuples of so many numbers of one type; None if they are not one column (layout_of())."""
+    if len(names) <= _MOST_FIELDS or type_name not in _FORMATS:
+        return None
+    return Layout("one", names, (Column("tuple", type_name, (len(names),)),))
+
+
 def array_column(values: Any, python: bool = False) -> Optional[Column]:
     """The column of a numpy array whose first dimension are the rows; None for one that has no fixed width.
 
@@ -377,8 +384,12 @@ def decode(encoding: int, payload: memoryview, rows: int) -> List[Any]:
     return list(together) if layout.row == "tuple" else [make(row) for row in together]
 
 
-def numpy_columns(encoding: int, payload: memoryview, rows: int) -> Tuple[str, Optional[Tuple[str, ...]], List[Any]]:
-    """A batch as numpy arrays: the kind of its rows ("one", "tuple", …), names, and an array of each field.
+# The kind of the rows ("one", "tuple", …), names, and an array of each field.
+NumpyColumns = Tuple[str, Optional[Tuple[str, ...]], List[Any]]
+
+
+def numpy_columns(encoding: int, payload: memoryview, rows: int) -> NumpyColumns:
+    """A batch as numpy arrays.
 
     Arrays of COLUMNS look into the payload. Rows of other encodings are converted by numpy.asarray().
     """
@@ -388,7 +399,7 @@ def numpy_columns(encoding: int, payload: memoryview, rows: int) -> Tuple[str, O
     return numpy_of_rows(decode(encoding, payload, rows))
 
 
-def numpy_of_rows(rows: Sequence[Any]) -> Tuple[str, Optional[Tuple[str, ...]], List[Any]]:
+def numpy_of_rows(rows: Sequence[Any]) -> NumpyColumns:
     """As numpy_columns(), for one or more rows that are decoded already."""
     import numpy  # type: ignore[import-not-found, unused-ignore]  # pylint: disable=import-outside-toplevel
     first = rows[0]

@@ -129,10 +129,13 @@ def _from_arrays(kind: str, names: Optional[Tuple[str, ...]], arrays: Tuple[Any,
     if any(column is None for column in columns):
         return _from_objects(kind, names, arrays, workers)
     found = tuple(column for column in columns if column is not None)
-    layout = _rows.Layout(kind, names, found)
-    width = sum(column.row_bytes for column in found)
+    return _array_partitions(_rows.Layout(kind, names, found), arrays, workers)
+
+
+def _array_partitions(layout: _rows.Layout, arrays: Tuple[Any, ...], workers: int) -> Iterator[Partition]:
+    width = sum(column.row_bytes for column in layout.columns)
     return (ArraysPartition(layout, tuple(values[start:end] for values in arrays))
-            for start, end in _slices(rows, width, workers))
+            for start, end in _slices(len(arrays[0]), width, workers))
 
 
 def _from_objects(kind: str, names: Optional[Tuple[str, ...]], arrays: Tuple[Any, ...],
@@ -148,8 +151,19 @@ def _from_objects(kind: str, names: Optional[Tuple[str, ...]], arrays: Tuple[Any
     return (RowsPartition(rows[start:end]) for start, end in _slices(len(rows), 100, workers))
 
 
+def _matrix_layout(frame: Any) -> Optional[_rows.Layout]:
+    """Of a frame with many columns that are all of one type: one field, as hundreds of them would cost more than
+    their numbers. None for other frames."""
+    kinds = set(frame.dtypes)
+    kind = getattr(kinds.pop(), "str", None) if len(kinds) == 1 else None
+    return _rows.wide_layout(kind, tuple(map(str, frame.columns))) if kind else None
+
+
 def _from_pandas(frame: Any, workers: int) -> Iterator[Partition]:
     numpy = sys.modules["numpy"]
+    matrix = _matrix_layout(frame)
+    if matrix is not None:
+        return _array_partitions(matrix, (frame.to_numpy(),), workers)
     if all(isinstance(kind, numpy.dtype) and kind.kind in "biuf" for kind in frame.dtypes) and len(frame.columns):
         arrays = tuple(frame.iloc[:, index].to_numpy() for index in range(len(frame.columns)))
         return _from_arrays("tuple", tuple(map(str, frame.columns)), arrays, workers, python=True)

@@ -99,7 +99,7 @@ class Endpoint:
         if tls:
             endpoint = endpoint._replace(unix="")
         batches = itertools.repeat(self._batch, frames)
-        for _ in self._producer.feed(self._endpoints, attempt, lambda _: batches, endpoint):
+        for _ in self._producer.feed(self._endpoints, attempt, lambda _: batches, [endpoint]):
             pass
 
     def take(self, frames):

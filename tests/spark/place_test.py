@@ -55,7 +55,7 @@ class Driver:
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self._errors, text=True, start_new_session=True)
         self._log = site.folder / "driver.log"
         test.addCleanup(self._end)
-        self.application = self.read()
+        self.read()  # it has a SparkContext
 
     def _end(self):
         os.close(self._wishes)
@@ -125,15 +125,6 @@ class SparkCase(unittest.TestCase):
             return running if len(running) == workers else None
 
         return self.wait_for(job_id, find, f"{workers} running workers in epoch {epoch}")
-
-    def executor_jvms(self, application):
-        """Spark executors' JVMs: id → process id."""
-        found = {}
-        for pid, command in machine.processes_with(application).items():
-            number = re.search(r"--executor-id (\d+) ", command)
-            if number and "java" in command.split(" ")[0]:
-                found[number[1]] = pid
-        return found
 
     def jvm_of(self, container):
         """The process to which a container's executor is tied."""
@@ -205,11 +196,12 @@ class DriverDeathTest(SparkCase):
     def test_a_killed_driver_leaves_nothing(self):
         driver = Driver(self, self.site, LOCAL_CLUSTER)
         job = driver.call("start", workers=2, command=SLEEP)
-        self.wait_running(job, 2)
-        jvms = self.executor_jvms(driver.application)
+        # By the nodes: two applications of this machine that start in the same second have the same id.
+        jvms = {self.jvm_of(container) for container in self.wait_running(job, 2).values()}
+        self.assertEqual(len(jvms), 2)
         driver.process.kill()
         self.assert_nothing_left(job)
-        self.assertTrue(machine.wait_until(lambda: not any(map(machine.lives, jvms.values())), 60, 0.05), jvms)
+        self.assertTrue(machine.wait_until(lambda: not any(map(machine.lives, jvms)), 60, 0.05), jvms)
 
 
 class StandaloneTest(SparkCase):

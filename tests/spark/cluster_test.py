@@ -85,6 +85,13 @@ class SourcesTests:
         self.assertEqual(sorted(map(tuple, self.kept()), key=lambda row: row[1]),
                          sorted(rows * 3, key=lambda row: row[1]))
 
+    def test_a_data_frame_of_bytes(self):
+        frame = self.spark.createDataFrame([(bytearray([number] * 50),) for number in range(200)], "image binary")
+        cluster = self.fed(cluster_functions.take_rows)
+        cluster.train(frame, 1)
+        cluster.shutdown()
+        self.assertEqual(sorted(map(tuple, self.kept())), [(bytes([number] * 50),) for number in range(200)])
+
     def test_inference(self):
         cluster = self.fed(cluster_functions.double, 2)
         self.assertEqual(cluster.inference(self.sc.parallelize(range(1000), 5)).collect(),

@@ -3,6 +3,7 @@
 from typing import Any, Iterator, List, Optional, Sequence, Tuple
 
 import pyarrow as pa  # type: ignore[import-not-found, import-untyped, unused-ignore]  # pylint: disable=import-error
+import pyarrow.compute as pc  # type: ignore[import-not-found, import-untyped, unused-ignore]  # pylint: disable=import-error
 
 from . import _frames, _rows
 
@@ -51,7 +52,7 @@ def _column(values: Any) -> Optional[Tuple[_rows.Column, memoryview]]:
 
 
 def _equally_long(values: Any, width: int) -> bool:
-    lengths = pa.compute.min_max(pa.compute.list_value_length(values)).as_py()
+    lengths = pc.min_max(pc.list_value_length(values)).as_py()
     return bool(lengths["min"] == width == lengths["max"])
 
 
@@ -61,7 +62,7 @@ def _numbers(values: Any) -> memoryview:
 
 
 def _binary(values: Any) -> Optional[Tuple[_rows.Column, memoryview]]:
-    lengths = pa.compute.min_max(pa.compute.binary_length(values)).as_py()
+    lengths = pc.min_max(pc.binary_length(values)).as_py()
     if lengths["min"] != lengths["max"] or not lengths["min"]:
         return None
     width = lengths["min"]

@@ -275,8 +275,8 @@ absl::Status ApplicationMaster::OpenServer(const std::string& authority_pem,
       JobRunner::Parts{loop_, clock_, *journal_, *history_, *measurements_, *executor_service_,
                        *authority_, *assignments_, std::move(executor_arguments),
                        [this] { OnFinished(); }, [this](const std::string& why) { OnDeposed(why); },
-                       [this](const std::string& container) {
-                         if (feeds_ != nullptr) feeds_->OnContainerEnded(container);
+                       [this] {
+                         if (feeds_ != nullptr) feeds_->OnStep();
                        }});
   TONY_ASSIGN_OR_RETURN(
       server_, rpc::MasterServer::Start(platform_->host(), platform_->peers(), credentials,

@@ -54,8 +54,14 @@ void Feeds::Take(const std::string& container, const core::FeedReport& report) {
   AwaitDeadline();
 }
 
-void Feeds::OnContainerEnded(const std::string& container) {
-  CarryOut(table_.OnLost(container));
+// The machine decides when a container is gone: it also gives up those whose end nobody reports,
+// and keeps one that may still run though its backend has lost it.
+void Feeds::OnStep() {
+  const core::TaskTable& tasks = parts_.machine.tasks();
+  if (std::exchange(unbound_, tasks.unbound()) == tasks.unbound()) return;
+  for (const std::string& container : table_.Containers()) {
+    if (tasks.FindByContainer(container) == nullptr) CarryOut(table_.OnLost(container));
+  }
   AwaitDeadline();
 }
 

@@ -32,7 +32,8 @@ class Feeds {
   Feeds(Parts parts, bool restarted);
 
   void Take(const std::string& container, const core::FeedReport& report);
-  void OnContainerEnded(const std::string& container);
+  /// The job's machine may have given up containers: what they hold is given back.
+  void OnStep();
   core::JobFeeds Describe() const;
   /// The codes of core::FeedTable::End().
   absl::Status End(const std::string& feed);
@@ -43,6 +44,7 @@ class Feeds {
 
   const Parts parts_;
   core::FeedTable table_;
+  int64_t unbound_ = 0;  ///< see core::TaskTable::unbound()
   std::unique_ptr<EventLoop::Handle> deadline_;
 };
 

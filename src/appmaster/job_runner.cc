@@ -61,6 +61,7 @@ void JobRunner::ApplyTaken() {
   }
   CarryOut();
   if (deposed_) return;
+  parts_.on_step();
   deadline_.reset();
   if (std::optional<TimePoint> next = machine_.NextDeadline()) {
     deadline_ = parts_.loop.After(*next - parts_.clock.Now(), [this] { Tick(); });
@@ -91,7 +92,6 @@ void JobRunner::OnAllocationRefused(bool never_fits, const std::string& sentence
 }
 
 void JobRunner::OnContainerEnded(const std::string& container_id, const core::ContainerEnd& end) {
-  parts_.on_container_ended(container_id);
   Apply(core::input::ContainerEnded{container_id, end});
 }
 

@@ -39,9 +39,8 @@ class JobRunner : public core::ClusterBackend::Listener {
     /// Another ApplicationMaster has taken over. The runner does nothing more, and this process
     /// must not touch the job even when it exits.
     std::function<void(const std::string& why)> on_deposed;
-    /// No process of the container is left, or it was given up.
-    std::function<void(const std::string& container_id)> on_container_ended =
-        [](const std::string&) {};
+    /// The machine has taken inputs, and may have given up containers.
+    std::function<void()> on_step = [] {};
   };
 
   JobRunner(core::JobMachine& machine, Parts parts);

@@ -162,6 +162,7 @@ void Executor::ReportUnable(const absl::Status& why) {
 
 v1::ExecutorMessage Executor::Hello() {
   lease_.SaidHello();
+  if (feed_ != nullptr) feed_->OnNewStream();  // null: during the shutdown
   HelloContents contents{options_.container_id, keeper_.containment_name(), os::BootId(), {}};
   if (incarnation_ > 0) contents.held = held_;
   return HelloMessage(contents);

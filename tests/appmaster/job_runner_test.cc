@@ -143,7 +143,8 @@ class JobRunnerTest : public ::testing::Test {
                                       ++finished_;
                                       driver_.Changed();
                                     },
-                                    [this](const std::string& why) { deposed_ = why; }});
+                                    [this](const std::string& why) { deposed_ = why; },
+                                    [this] { ++steps_; }});
     backend_ = std::make_unique<LaunchingBackend>(*runner_);
     runner_->set_backend(backend_.get());
     server_ =
@@ -214,7 +215,16 @@ class JobRunnerTest : public ::testing::Test {
   std::unique_ptr<LaunchingBackend> backend_;
   std::unique_ptr<rpc::MasterServer> server_;
   int finished_ = 0;
+  int steps_ = 0;
 };
+
+TEST_F(JobRunnerTest, ReportsEachStepWhateverItsInput) {
+  Prepare(TwoWorkers());
+  runner_->Apply(core::input::Start{});
+  EXPECT_EQ(steps_, 1);
+  runner_->Apply(core::input::Tick{});
+  EXPECT_EQ(steps_, 2);
+}
 
 TEST_F(JobRunnerTest, AsksForContainersAndLaunchesEachAsItComes) {
   Prepare(TwoWorkers());

@@ -76,7 +76,10 @@ bool TaskTable::Change(Task& task, BindingTrigger trigger, const Container& cont
   if (!next) return false;
   const size_t position = static_cast<size_t>(&task - tasks_.data());
   if (task.asked()) asked_[task.id.type].erase(position);
-  if (trigger == BindingTrigger::kGone) by_container_.erase(task.container->id);
+  if (trigger == BindingTrigger::kGone) {
+    by_container_.erase(task.container->id);
+    ++unbound_;
+  }
   Recount(task, [&] {
     task.binding = *next;
     if (trigger == BindingTrigger::kGrant) task.container = container;

@@ -122,6 +122,9 @@ class TaskTable {
   /// The number of tracked tasks in this state.
   int tracked(TaskState state) const { return tracked_counts_[static_cast<size_t>(state)]; }
   int tracked() const;
+  /// How many times a container was unbound: whoever remembers containers looks for gone ones when
+  /// it changes.
+  int64_t unbound() const { return unbound_; }
   int bound() const { return static_cast<int>(by_container_.size()); }
   int size() const { return static_cast<int>(tasks_.size()); }
   /// The counts of one of the job's types.
@@ -148,6 +151,7 @@ class TaskTable {
 
   std::vector<Task> tasks_;
   absl::flat_hash_map<std::string, size_t> by_container_;
+  int64_t unbound_ = 0;
   absl::flat_hash_map<std::string, std::set<size_t>> asked_;  ///< by type
   absl::flat_hash_map<std::string, size_t> first_of_type_;
   std::map<std::string, TypeCounts> types_;  ///< tasks point into it

@@ -31,7 +31,8 @@ constexpr const char* kSockets[] = {"/program", "/producers"};
 constexpr size_t kLongestName = sizeof("/producers");
 constexpr time_t kLeftSeconds = 60;
 
-/// Whether the socket `path` exists and nobody listens on it.
+/// Whether nobody listens on the socket `path`. An executor may be killed before it has made its
+/// sockets, and between their removals.
 bool IsLeft(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -41,7 +42,7 @@ bool IsLeft(const std::string& path) {
   return socket.valid() &&
          ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) !=
              0 &&
-         errno == ECONNREFUSED;
+         (errno == ECONNREFUSED || errno == ENOENT);
 }
 
 void RemoveLeftFolders() {

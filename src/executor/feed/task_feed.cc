@@ -2,6 +2,7 @@
 #include "executor/feed/task_feed.h"
 
 #include <utility>
+#include <variant>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -42,7 +43,12 @@ std::string TaskFeed::program_path() const {
   return endpoint_ == nullptr ? "" : endpoint_->program_path();
 }
 
+// An ApplicationMaster that grants a lease, and only then hears what the endpoint holds, would not
+// find that lease in it and give it to another worker. What is dropped here is in the report of all
+// or is repeated right after it.
 void TaskFeed::Report(const core::FeedReport& report) {
+  reported_ = reported_ || std::holds_alternative<core::feed_report::Endpoint>(report);
+  if (!reported_) return;
   v1::ExecutorMessage message;
   *message.mutable_feed() = rpc::ToProto(report);
   send_(std::move(message));

@@ -37,7 +37,9 @@ class TaskFeed {
   void OnProgramStarted();
   /// `how`: how the program ended, as a sentence continues: "exited with code 1".
   void OnProgramEnded(const std::string& how);
-  /// There is a new stream to an ApplicationMaster that knows this executor.
+  /// A new stream is opened. Nothing is sent on it before all that the endpoint holds.
+  void OnNewStream() { reported_ = false; }
+  /// The ApplicationMaster at the other end of the stream knows this executor.
   void OnAttached();
   void OnOrder(const v1::FeedOrder& order);
 
@@ -48,7 +50,8 @@ class TaskFeed {
   const rpc::Credentials credentials_;
   const std::function<void(v1::ExecutorMessage)> send_;
   std::string task_;
-  SocketFolder folder_;  ///< outlives the endpoint, whose sockets lie in it
+  bool reported_ = false;  ///< all that the endpoint holds was sent on this stream
+  SocketFolder folder_;    ///< outlives the endpoint, whose sockets lie in it
   Lifetime lifetime_;
   std::unique_ptr<feed::EndpointThread> endpoint_;
 };

@@ -55,6 +55,23 @@ TEST_F(SocketFolderTest, OfAKilledExecutorIsRemoved) {
   EXPECT_FALSE(std::filesystem::exists(folder_));
 }
 
+TEST_F(SocketFolderTest, OfOneThatWasKilledBetweenItsSocketsIsRemoved) {
+  program_.Reset();
+  producers_.Reset();
+  EXPECT_TRUE(std::filesystem::remove(folder_ + "/program"));
+  Age();
+  RemoveLeftSocketFolder(folder_);
+  EXPECT_FALSE(std::filesystem::exists(folder_));
+}
+
+TEST_F(SocketFolderTest, OfALiveOneWithOneSocketStays) {
+  program_.Reset();
+  EXPECT_TRUE(std::filesystem::remove(folder_ + "/program"));
+  Age();
+  RemoveLeftSocketFolder(folder_);
+  EXPECT_TRUE(std::filesystem::exists(folder_ + "/producers"));
+}
+
 TEST_F(SocketFolderTest, OfALiveOneStays) {
   program_.Reset();
   RemoveLeftSocketFolder(folder_);

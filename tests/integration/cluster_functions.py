@@ -183,6 +183,16 @@ def take_two_feeds(args, ctx):
     keep(args, ctx, "rows", rows)
 
 
+def take_one_feed_after_the_other(args, ctx):
+    """Keeps the rows of two feeds; reads the first one to its end before it begins the second."""
+    rows = []
+    for name in ("input", "validation"):
+        feed = ctx.get_data_feed(qname_in=name)
+        while not feed.should_stop():
+            rows += feed.next_batch(100)
+    keep(args, ctx, "rows", rows)
+
+
 def take_until_200(args, ctx):
     """Keeps 200 rows, then wants no more."""
     feed = ctx.get_data_feed()

@@ -244,6 +244,12 @@ class FedTest(ClusterTest):
         cluster.shutdown()
         self.assertEqual(self.kept()["rows-0"], [list(range(500)), [str(number) for number in range(300)]])
 
+    def test_one_feed_after_the_other(self):
+        cluster = self.fed(cluster_functions.take_one_feed_after_the_other, feeds={"validation": list(range(500, 800))})
+        cluster.train(list(range(500)), 1)
+        cluster.shutdown(timeout=60)
+        self.assertEqual(self.kept()["rows-0"], list(range(800)))
+
     def test_what_cannot_be_fed(self):
         gate = self.pipe("gate")
         cluster = self.run_cluster(cluster_functions.wait, [str(gate.path)], 1)

@@ -23,6 +23,7 @@ _log = logging.getLogger(__name__)
 DAYS_3 = 259200
 # What num_epochs=0 means for data that can be read again, as in TensorFlowOnSpark.
 _EPOCHS = 10
+_FEEDS_SECONDS = 0.1  # between two looks at the feeds that threads feed
 _STREAM_SECONDS = 1
 # For which a feeding task waits for a node that is started again in a Spark executor.
 _BRIEF_SECONDS = 5.0
@@ -215,9 +216,7 @@ class TFCluster:
             self._await_stream(ssc, deadline)
         limit, words = deadline, f"timeout={timeout:g} s of shutdown()"
         if self.input_mode == InputMode.SPARK:
-            for background in self._background:
-                background.join(deadline)
-            self._end_feeds()
+            self._end_feeds(deadline)
             grace_end = time.monotonic() + grace_secs
             if grace_secs > 0 and (limit is None or grace_end < limit):
                 limit, words = grace_end, f"grace_secs={grace_secs:g} s after the end of its data"
@@ -234,9 +233,22 @@ class TFCluster:
                 ssc.stop(False, True)
                 return
 
-    def _end_feeds(self) -> None:
-        """Also of a feed into which nothing was fed: a node may wait for it."""
-        for feed in sorted({"input", *self._feeds.names()}):
+    def _end_feeds(self, deadline: Optional[float]) -> None:
+        """Ends each feed when its data is consumed, since a node may read one to its end before it begins the next.
+
+        Also one into which nothing was fed: a node may wait for it. Raises what went wrong in a feed of run(feeds=…).
+        """
+        fed = list(self._background)
+        self._end({"input", *self._feeds.names()} - {background.feed for background in fed})
+        while fed and (deadline is None or time.monotonic() < deadline):
+            for background in [background for background in fed if background.has_ended()]:
+                fed.remove(background)
+                self._end({background.feed})
+            if fed:
+                fed[0].wait(_FEEDS_SECONDS)
+
+    def _end(self, feeds: Set[str]) -> None:
+        for feed in sorted(feeds):
             try:
                 self.nodes.job.end_feed(feed)
             except TonyError:
@@ -289,6 +301,7 @@ class _Background:
     """A feed of run(feeds=…), which a thread feeds once."""
 
     def __init__(self, cluster: TFCluster, feed: str, data: Any) -> None:
+        self.feed = feed
         self._failure: Optional[BaseException] = None
         self._thread = threading.Thread(target=self._run, args=(cluster, feed, data), name=f"tony-feed-{feed}",
                                         daemon=True)
@@ -300,11 +313,17 @@ class _Background:
         except BaseException as error:  # pylint: disable=broad-except  # shutdown() raises it
             self._failure = error
 
-    def join(self, deadline: Optional[float]) -> None:
-        """Waits for the end of the data. Raises what went wrong."""
-        self._thread.join(None if deadline is None else max(0.0, deadline - time.monotonic()))
+    def wait(self, seconds: float) -> None:
+        """Waits for a while for the end of the data."""
+        self._thread.join(seconds)
+
+    def has_ended(self) -> bool:
+        """Whether all data is consumed. Raises what went wrong."""
+        if self._thread.is_alive():
+            return False
         if self._failure is not None:
             raise self._failure
+        return True
 
 
 def start_nodes(sc: Any, map_fun: Callable[..., Any], tf_args: Any, roles: Dict[str, int], place: str,

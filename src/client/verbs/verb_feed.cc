@@ -101,7 +101,8 @@ Verb FeedVerb() {
           "where and how a running job's tasks are fed with data",
           "JOB is a job's name, a part of it from the start or to the end, or \"latest\" (the "
           "default).\nThe job has tony.feed.enabled. --json also prints the token that producers "
-          "show, which\nlets whoever knows it feed the job, and the certificate that they check.\n",
+          "show, which\nlets whoever knows it run programs in the tasks, and the certificate that "
+          "they check.\n",
           {{"end", "NAME", false,
             "end this feed: no further partition is taken, and the programs hear of the end once "
             "all are consumed"}},

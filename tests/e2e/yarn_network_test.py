@@ -23,7 +23,7 @@ import network_hosts
 import yarn_cluster
 from integration_case import JobTest
 
-# The ApplicationMaster and the client notice the silence after 20 and 40 seconds.
+# The ApplicationMaster notices the silence after 20 seconds, and the client, unless it hears from it before, after 40.
 SILENT_SECONDS = 120
 END_SECONDS = 120
 # The cluster is on its own host's loopback, which the client's host finds at its own.
@@ -104,9 +104,8 @@ class YarnNetworkTest(JobTest):
         gate.write()
         text, _ = client.communicate(timeout=END_SECONDS)
         self.assertEqual(client.returncode, 0, text)
-        told = json.loads(self.summary.read_text(encoding="utf-8"))
-        self.assertEqual((told["application_id"], told["verdict"]), (job, "SUCCEEDED"), text)
-        self.assertIn("no word from the ApplicationMaster", text)
+        summary = json.loads(self.summary.read_text(encoding="utf-8"))
+        self.assertEqual((summary["application_id"], summary["verdict"]), (job, "SUCCEEDED"), text)
 
     def test_a_cut_that_is_longer_than_the_lease(self):
         client, _, job = self.start(lease=1000)

@@ -44,9 +44,9 @@ def tearDownModule():  # pylint: disable=invalid-name
 class InsideTest(JobTest):
     """Each with a job of its own."""
 
-    def setUp(self):
-        super().setUp()
-        self.site = tony_cli.Site(self, integration_case.programs, cluster)
+    @staticmethod
+    def yarn_cluster():
+        return cluster
 
     def application(self, job):
         """What the ResourceManager says of the application."""

@@ -56,10 +56,12 @@ def tearDownModule():  # pylint: disable=invalid-name
 class YarnNetworkTest(JobTest):
     """A step whose client is on a host of its own."""
 
+    @staticmethod
+    def yarn_cluster():
+        return cluster
+
     def setUp(self):
         super().setUp()
-        self.site.cluster = cluster
-        self.site.environment.update(cluster.environment)
         self.summary = self.site.folder / "summary.json"
 
     def start(self, lease):

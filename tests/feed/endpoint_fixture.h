@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -60,6 +61,16 @@ class EndpointTest : public ::testing::Test {
     for (const core::FeedTable::Effect& effect : effects) {
       endpoint_->Post([order = effect.order](Endpoint& endpoint) { endpoint.OnOrder(order); });
     }
+  }
+
+  /// The ApplicationMaster is lost, and the next one, which knows nothing, awaits the endpoint's
+  /// report.
+  void ReplaceMaster() {
+    {
+      std::lock_guard lock(mutex_);
+      table_.emplace(std::set<std::string>{kContainer}, TimePoint::max());
+    }
+    endpoint_->Post([](Endpoint& endpoint) { endpoint.ReportAll(); });
   }
 
   core::FeedTable::View View() {

@@ -215,11 +215,7 @@ TEST_F(EndpointTest, AnOrderedEndOutlivesTheApplicationMaster) {
   ASSERT_EQ(program.Next().header.type, FrameType::kOpen);
   const Received slot = program.Next();
   EndFeed();
-  {
-    std::lock_guard lock(mutex_);
-    table_.emplace(std::set<std::string>{kContainer}, TimePoint::max());
-  }
-  endpoint_->Post([](Endpoint& endpoint) { endpoint.ReportAll(); });
+  ReplaceMaster();
   FeedPeer late = Producer();
   SayHello(late, 1);
   EXPECT_EQ(late.Next().header.type, FrameType::kStop);
@@ -436,11 +432,7 @@ TEST_F(EndpointTest, ANewApplicationMasterLearnsWhatIsHeld) {
   FeedPeer producer = Producer();
   SayHello(producer, 1);
   SendBatch(producer, "x", 1);
-  {
-    std::lock_guard lock(mutex_);
-    table_.emplace(std::set<std::string>{kContainer}, TimePoint::max());
-  }
-  endpoint_->Post([](Endpoint& endpoint) { endpoint.ReportAll(); });
+  ReplaceMaster();
   // The partition that was acknowledged is skipped, the held one goes on.
   FeedPeer retry = Producer();
   SayHello(retry, 0);

@@ -39,8 +39,13 @@ def conf(**values):
 class JobTest(unittest.TestCase):
     """A test on a site of its own."""
 
+    @staticmethod
+    def yarn_cluster():
+        """The YarnCluster where the jobs run; None: they run on this machine."""
+        return None
+
     def setUp(self):
-        self.site = tony_cli.Site(self, programs)
+        self.site = tony_cli.Site(self, programs, self.yarn_cluster())
 
     def submit(self, command, *arguments, workers=1):
         """Starts a job of workers that run `command`."""

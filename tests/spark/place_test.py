@@ -9,20 +9,19 @@ import signal
 import subprocess
 import sys
 import threading
-import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "support"))
+sys.path[:0] = [str(HERE.parent / "integration"), str(HERE.parent / "support")]
 
 # pylint: disable=wrong-import-position
+import integration_case
 import machine
 import tony_cli
+from integration_case import JobTest
 
 LOCAL_CLUSTER = "local-cluster[2,1,1024]"
 SLEEP = "echo up; exec sleep 600"
 DEADLINE_SECONDS = 180
-
-programs = None  # pylint: disable=invalid-name
 
 
 def spark_python():
@@ -49,7 +48,7 @@ class Driver:
         self._errors = (site.folder / "driver.log").open("ab")
         test.addCleanup(self._errors.close)
         self.process = subprocess.Popen(
-            [*command, HERE / "driver.py", programs, site.local_dir, master, *settings], cwd=site.folder,
+            [*command, HERE / "driver.py", integration_case.programs, site.local_dir, master, *settings], cwd=site.folder,
             env={**site.environment, "PYSPARK_PYTHON": python, "SPARK_LOCAL_IP": "127.0.0.1",
                  "WISHES": str(wishes)},
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self._errors, text=True, start_new_session=True)
@@ -97,11 +96,8 @@ class Driver:
         return self.read()
 
 
-class SparkCase(unittest.TestCase):
-    """A site of its own."""
-
-    def setUp(self):
-        self.site = tony_cli.Site(self, programs)
+class SparkCase(JobTest):
+    """The events of a job whose nodes are in Spark's executors."""
 
     def events(self, job_id):
         """The job's events so far."""
@@ -254,14 +250,5 @@ class RefusalTest(SparkCase):
             driver.call("start", workers=1, command="true")
 
 
-def main():
-    """Runs the tests."""
-    global programs  # pylint: disable=global-statement
-    if len(sys.argv) < 2:
-        sys.exit(__doc__)
-    programs = pathlib.Path(sys.argv.pop(1)).resolve()
-    unittest.main()
-
-
 if __name__ == "__main__":
-    main()
+    integration_case.main()

@@ -16,7 +16,7 @@ namespace tony::fuzz {
 namespace {
 
 constexpr uint32_t kSlotBytes = 4096;
-/// What FrameIntake makes room for at once.
+/// The most bytes that FrameIntake makes room for at once.
 constexpr size_t kMostRoom = 64 * 1024;
 
 /// The frames as text, and "end" where the stream cannot be read any further.

@@ -1,4 +1,5 @@
-// What clients and executors can call. gRPC's threads call, and everything is posted to the loop.
+// The services for clients and executors. gRPC's threads call them, and everything is posted to the
+// loop.
 #include <utility>
 
 #include "appmaster/application_master.h"

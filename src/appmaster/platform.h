@@ -29,8 +29,8 @@ namespace tony::appmaster {
 /// event loop.
 class Platform {
  public:
-  /// What a backend has to know of this ApplicationMaster, and reports beside containers. The
-  /// functions are called on the event loop.
+  /// The facts about this ApplicationMaster that a backend needs, and the functions by which it
+  /// reports other things than containers. They are called on the event loop.
   struct BackendSetup {
     std::string address;  ///< of this ApplicationMaster
     int incarnation = 1;

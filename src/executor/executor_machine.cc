@@ -1,4 +1,5 @@
-// What the executor looks for on its machine before it lays out the working folder.
+// The search of the machine before the executor lays out the working folder: for its Docker
+// container, adapters for RDMA and the Python package.
 #include "absl/status/status.h"
 #include "common/logging.h"
 #include "common/status_macros.h"

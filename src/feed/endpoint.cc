@@ -194,10 +194,7 @@ void Endpoint::Refuse(Session& session) {
 }
 
 absl::StatusOr<Feed*> Endpoint::FindFeed(const std::string& name) {
-  if (!core::IsFeedName(name)) {
-    return absl::InvalidArgumentError(
-        "a feed's name has 1 to 64 letters, digits, '.', '_' and '-'");
-  }
+  TONY_RETURN_IF_ERROR(core::CheckFeedName(name));
   const auto found = feeds_.find(name);
   if (found != feeds_.end()) return found->second.get();
   if (feeds_.size() >= core::kMostFeeds) {
@@ -210,10 +207,7 @@ absl::StatusOr<Feed*> Endpoint::FindFeed(const std::string& name) {
       break;
     }
   }
-  if (feeds_.size() >= core::kMostFeeds) {
-    return absl::ResourceExhaustedError(absl::StrCat("a job has at most ", core::kMostFeeds,
-                                                     " feeds; ", name, " would be one more"));
-  }
+  if (feeds_.size() >= core::kMostFeeds) return core::TooManyFeeds(name);
   auto& feed = feeds_[name];
   feed = std::make_unique<Feed>(clock_,
                                 Feed::Setting{name, setting_.task, slot_bytes_, setting_.report});

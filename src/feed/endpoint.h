@@ -22,6 +22,10 @@
 
 namespace tony::feed {
 
+/// Names of the sockets in an endpoint's folder.
+inline constexpr char kProgramSocket[] = "/program";
+inline constexpr char kProducerSocket[] = "/producers";
+
 /// The settings of an endpoint. Plain data; contains a secret.
 struct EndpointSetting {
   std::string folder;        ///< for the sockets, of mode 0700
@@ -71,8 +75,8 @@ class Endpoint {
   void ReportAll();
   void OnOrder(const core::FeedOrder& order);
 
-  std::string program_path() const { return setting_.folder + "/program"; }
-  std::string producer_path() const { return setting_.folder + "/producers"; }
+  std::string program_path() const { return setting_.folder + kProgramSocket; }
+  std::string producer_path() const { return setting_.folder + kProducerSocket; }
   int tls_port() const { return port_listener_->port(); }
   size_t connections() const { return sessions_.size(); }
 

@@ -249,15 +249,18 @@ void Feed::Close(Producer& producer, FrameType type, const std::string& text, bo
   UpdatePause();
 }
 
-void Feed::Refuse(const std::string& sentence) {
+// Partitions that are consumed are still to be acknowledged.
+void Feed::CloseAll(FrameType type, const std::string& text) {
   while (true) {
     const auto found = std::find_if(producers_.begin(), producers_.end(), [](const auto& entry) {
       return entry.second.state != State::kConsumed;
     });
     if (found == producers_.end()) return;
-    Close(found->second, FrameType::kError, sentence, true);
+    Close(found->second, type, text, true);
   }
 }
+
+void Feed::Refuse(const std::string& sentence) { CloseAll(FrameType::kError, sentence); }
 
 void Feed::OnAnswer(const core::feed_order::Answer& answer) {
   using Verdict = core::feed_order::Answer::Verdict;
@@ -313,15 +316,8 @@ void Feed::End() {
   StopAll();
 }
 
-// Partitions that are consumed are still to be acknowledged.
 void Feed::StopAll() {
-  while (true) {
-    const auto found = std::find_if(producers_.begin(), producers_.end(), [](const auto& entry) {
-      return entry.second.state != State::kConsumed;
-    });
-    if (found == producers_.end()) break;
-    Close(found->second, FrameType::kStop, "", true);
-  }
+  CloseAll(FrameType::kStop, "");
   if (program_ != nullptr) program_->Send(FrameType::kEnded, 0);
 }
 

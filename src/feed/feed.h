@@ -51,7 +51,6 @@ class Feed {
   /// FailedPrecondition – it has sent too many or too few results. The caller then ends the
   /// program's connection.
   absl::Status OnProgramFrame(const FrameHeader& header, const std::string& payload);
-  bool attached() const { return program_ != nullptr; }
   const FrameConnection* program() const { return program_; }
 
   // ---- Producers ----
@@ -120,6 +119,8 @@ class Feed {
   /// Sends the last frame and forgets the producer. `gives_back`: its lease, or its wish for one,
   /// is given back.
   void Close(Producer& producer, FrameType type, const std::string& text, bool gives_back);
+  /// Close() of all that give a lease back.
+  void CloseAll(FrameType type, const std::string& text);
   /// Takes the producer's credits and its arriving batch back, and tells the program that no more
   /// comes of an open partition.
   void BreakOff(Producer& producer);

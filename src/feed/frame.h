@@ -31,7 +31,6 @@ enum class FrameType : uint8_t {
   kSkip = 18,
   kStop = 19,
   kError = 20,
-  kElsewhere = 21,
   kAlive = 22,
   kResult = 23,
   // Program to endpoint.

@@ -1,4 +1,4 @@
-// What a producer says of itself in HELLO.
+// The frame HELLO, in which a producer describes itself.
 #pragma once
 
 #include <chrono>

@@ -21,8 +21,6 @@ class SlotMemory {
   SlotMemory& operator=(const SlotMemory&) = delete;
 
   char* slot(uint32_t number) const { return data_ + size_t{number} * slot_bytes_; }
-  uint32_t slots() const { return slots_; }
-  uint32_t slot_bytes() const { return slot_bytes_; }
   /// For the program, which maps it.
   int fd() const { return fd_.get(); }
 

@@ -29,7 +29,7 @@ std::string StartPacket(const std::string& container_id, const core::ContainerRe
 /// `gone`: the container's executor has said that it ends.
 std::string KillPacket(const std::string& container_id, bool gone);
 
-// What a launcher sends.
+// The reports that a launcher sends.
 struct ContainerReport {
   std::string container_id;
   core::ContainerEnd end;

@@ -55,7 +55,7 @@ Json FeedsJson(const core::JobFeeds& feeds) {
   return states;
 }
 
-/// What people see: without the token.
+/// The output for people, without the token.
 std::string Text(const StoredJob& job, const core::JobFeeds& feeds) {
   std::string text = absl::StrCat("job ", SafeText(job.id), ": ", feeds.tasks.size(),
                                   " running tasks can be fed\n");

@@ -20,6 +20,16 @@ bool IsFeedName(const std::string& name) {
          });
 }
 
+absl::Status CheckFeedName(const std::string& name) {
+  if (IsFeedName(name)) return absl::OkStatus();
+  return absl::InvalidArgumentError("a feed's name has 1 to 64 letters, digits, '.', '_' and '-'");
+}
+
+absl::Status TooManyFeeds(const std::string& name) {
+  return absl::ResourceExhaustedError(
+      absl::StrCat("a job has at most ", kMostFeeds, " feeds; ", name, " would be one more"));
+}
+
 std::string FeedPartition::ToString() const {
   return absl::StrCat("partition ", partition, " of epoch ", epoch, " of the feed ", feed);
 }

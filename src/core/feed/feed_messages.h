@@ -1,4 +1,4 @@
-// What an endpoint of a feed and the ApplicationMaster tell each other about partitions, as plain
+// The messages between an endpoint of a feed and the ApplicationMaster about partitions, as plain
 // data (docs/design/feed.md).
 #pragma once
 
@@ -8,6 +8,8 @@
 #include <variant>
 #include <vector>
 
+#include "absl/status/status.h"
+
 namespace tony::core {
 
 /// The most feeds of a job.
@@ -15,6 +17,10 @@ inline constexpr size_t kMostFeeds = 8;
 
 /// Whether `name` can be a feed's: 1 to 64 letters, digits, '.', '_' and '-'.
 bool IsFeedName(const std::string& name);
+/// InvalidArgument, with a sentence – it cannot.
+absl::Status CheckFeedName(const std::string& name);
+/// ResourceExhausted, with a sentence: the feed `name` would be one more than kMostFeeds.
+absl::Status TooManyFeeds(const std::string& name);
 
 /// One partition of one epoch of a feed.
 struct FeedPartition {

@@ -5,18 +5,18 @@
 #include <algorithm>
 #include <variant>
 
-#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
 
 namespace tony::core {
 namespace {
 
 using Verdict = feed_order::Answer::Verdict;
 
-std::string TooManyFeeds(const std::string& name) {
-  return absl::StrCat("a job has at most ", kMostFeeds, " feeds; ", name, " would be one more");
-}
-
 }  // namespace
+
+FeedTable::Number FeedTable::NumberOf(const FeedLease& lease) {
+  return {lease.partition.epoch, lease.partition.partition};
+}
 
 FeedTable::Feed* FeedTable::Find(const std::string& name) {
   const auto found = feeds_.find(name);
@@ -44,25 +44,9 @@ void FeedTable::Apply(const std::string& container, const feed_report::Endpoint&
   for (const FeedLease& lease : report.leases) {
     Feed* const feed = Find(lease.partition.feed);
     if (feed == nullptr || feed->terminated) continue;
-    feed->leases.try_emplace({lease.partition.epoch, lease.partition.partition},
-                             Holder{container, lease.connection});
+    feed->leases.try_emplace(NumberOf(lease), Holder{container, lease.connection});
   }
-  for (auto& [name, feed] : feeds_) {
-    std::vector<Number> gone;
-    for (const auto& [number, holder] : feed.leases) {
-      if (holder.container != container) continue;
-      const FeedLease held{holder.connection, {name, number.first, number.second}};
-      if (std::find(report.leases.begin(), report.leases.end(), held) == report.leases.end()) {
-        gone.push_back(number);
-      }
-    }
-    for (auto& [number, waiters] : feed.waiters) {
-      std::erase_if(waiters, [&](const Holder& one) { return one.container == container; });
-    }
-    std::erase_if(feed.waiters, [](const auto& entry) { return entry.second.empty(); });
-    for (const Number& number : gone) PassOn(feed, number, effects);
-  }
-  std::erase_if(held_, [&](const auto& one) { return one.first == container; });
+  Forget(container, report.leases, effects);
   for (const std::string& name : report.terminated) {
     Apply(container, feed_report::Terminate{name}, effects);
   }
@@ -80,7 +64,7 @@ void FeedTable::Apply(const std::string& container, const feed_report::Endpoint&
     } else if (feed.ending) {
       effects.push_back({container, feed_order::Ending{name}});
     }
-    // What was said of waiters before may have been lost with the stream.
+    // Earlier orders about waiters may have been lost with the stream.
     for (const auto& [number, holder] : feed.leases) {
       if (holder.container == container) TellIfAwaited(feed, number, effects);
     }
@@ -101,9 +85,11 @@ void FeedTable::Apply(const std::string& container, const feed_report::Ask& repo
         {container, feed_order::Answer{lease.connection, verdict, std::move(sentence)}});
   };
   Feed* const feed = Find(lease.partition.feed);
-  if (feed == nullptr) return answer(Verdict::kRefused, TooManyFeeds(lease.partition.feed));
+  if (feed == nullptr) {
+    return answer(Verdict::kRefused, std::string(TooManyFeeds(lease.partition.feed).message()));
+  }
   if (feed->terminated || feed->ending) return answer(Verdict::kStopped);
-  const Number number{lease.partition.epoch, lease.partition.partition};
+  const Number number = NumberOf(lease);
   if (feed->acknowledged.Contains(number.first, number.second)) return answer(Verdict::kSkip);
   const Holder asker{container, lease.connection};
   const auto [holder, granted] = feed->leases.try_emplace(number, asker);
@@ -126,7 +112,7 @@ void FeedTable::Apply(const std::string& container, const feed_report::Consumed&
   effects.push_back({container, feed_order::Recorded{lease.connection}});
   Feed* const feed = Find(lease.partition.feed);
   if (feed == nullptr) return;
-  const Number number{lease.partition.epoch, lease.partition.partition};
+  const Number number = NumberOf(lease);
   if (const uint64_t added = feed->acknowledged.Add(number.first, number.second, number.second);
       added > 0) {
     feed->partitions += added;
@@ -134,9 +120,9 @@ void FeedTable::Apply(const std::string& container, const feed_report::Consumed&
   }
   // Another container may have it, if it was granted while this one could not be reached: that one
   // goes on, and what it reports is not counted again.
-  if (const auto lease = feed->leases.find(number);
-      lease != feed->leases.end() && lease->second == Holder{container, report.lease.connection}) {
-    feed->leases.erase(lease);
+  if (const auto held = feed->leases.find(number);
+      held != feed->leases.end() && held->second == Holder{container, lease.connection}) {
+    feed->leases.erase(held);
   }
   if (const auto waiters = feed->waiters.find(number); waiters != feed->waiters.end()) {
     for (const Holder& waiter : waiters->second) {
@@ -155,7 +141,7 @@ void FeedTable::Apply(const std::string& container, const feed_report::GivenBack
   });
   Feed* const feed = Find(report.lease.partition.feed);
   if (feed == nullptr) return;
-  const Number number{report.lease.partition.epoch, report.lease.partition.partition};
+  const Number number = NumberOf(report.lease);
   if (const auto waiters = feed->waiters.find(number); waiters != feed->waiters.end()) {
     std::erase(waiters->second, holder);
     if (waiters->second.empty()) feed->waiters.erase(waiters);
@@ -189,17 +175,20 @@ void FeedTable::PassOn(Feed& feed, const Number& number, Effects& effects) {
   TellIfAwaited(feed, number, effects);
 }
 
-void FeedTable::Forget(const std::string& container, Effects& effects) {
+void FeedTable::Forget(const std::string& container, const std::vector<FeedLease>& kept,
+                       Effects& effects) {
   for (auto& [name, feed] : feeds_) {
     for (auto& [number, waiters] : feed.waiters) {
       std::erase_if(waiters, [&](const Holder& one) { return one.container == container; });
     }
     std::erase_if(feed.waiters, [](const auto& entry) { return entry.second.empty(); });
-    std::vector<Number> lost;
+    std::vector<Number> gone;
     for (const auto& [number, holder] : feed.leases) {
-      if (holder.container == container) lost.push_back(number);
+      if (holder.container != container) continue;
+      const FeedLease held{holder.connection, {name, number.first, number.second}};
+      if (std::find(kept.begin(), kept.end(), held) == kept.end()) gone.push_back(number);
     }
-    for (const Number& number : lost) PassOn(feed, number, effects);
+    for (const Number& number : gone) PassOn(feed, number, effects);
   }
   std::erase_if(held_, [&](const auto& one) { return one.first == container; });
 }
@@ -207,19 +196,16 @@ void FeedTable::Forget(const std::string& container, Effects& effects) {
 FeedTable::Effects FeedTable::OnLost(const std::string& container) {
   Effects effects;
   endpoints_.erase(container);
-  Forget(container, effects);
+  Forget(container, {}, effects);
   if (awaited_.erase(container) > 0 && awaited_.empty()) AnswerHeld(effects);
   for (auto& [name, feed] : feeds_) EndIfOver(name, feed, effects);
   return effects;
 }
 
 absl::StatusOr<FeedTable::Effects> FeedTable::End(const std::string& name) {
-  if (!IsFeedName(name)) {
-    return absl::InvalidArgumentError(
-        "a feed's name has 1 to 64 letters, digits, '.', '_' and '-'");
-  }
+  TONY_RETURN_IF_ERROR(CheckFeedName(name));
   Feed* const feed = Find(name);
-  if (feed == nullptr) return absl::ResourceExhaustedError(TooManyFeeds(name));
+  if (feed == nullptr) return TooManyFeeds(name);
   Effects effects;
   if (std::exchange(feed->ending, true)) return effects;
   EndIfOver(name, *feed, effects);

@@ -94,8 +94,9 @@ class FeedTable {
   void Apply(const std::string& container, const feed_report::Consumed& report, Effects& effects);
   void Apply(const std::string& container, const feed_report::GivenBack& report, Effects& effects);
   void Apply(const std::string& container, const feed_report::Terminate& report, Effects& effects);
-  /// Takes all that the container has or awaits away from it.
-  void Forget(const std::string& container, Effects& effects);
+  static Number NumberOf(const FeedLease& lease);
+  /// Takes all that the container has or awaits away from it, except the leases `kept`.
+  void Forget(const std::string& container, const std::vector<FeedLease>& kept, Effects& effects);
   /// The lease is free: the next one that waits gets it.
   static void PassOn(Feed& feed, const Number& number, Effects& effects);
   /// Tells the holder of a lease that another attempt waits for it, if one does.

@@ -8,6 +8,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <ctime>
 #include <filesystem>
@@ -15,6 +16,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "feed/endpoint.h"
 #include "os/files/files.h"
 #include "os/files/unique_fd.h"
 
@@ -26,9 +28,9 @@ namespace fs = std::filesystem;
 constexpr char kFolder[] = "/.tony-feed";
 constexpr char kShared[] = "/tmp";
 constexpr char kPrefix[] = "tony-feed-";
-/// The names of the endpoint's sockets.
-constexpr const char* kSockets[] = {"/program", "/producers"};
-constexpr size_t kLongestName = sizeof("/producers");
+constexpr const char* kSockets[] = {feed::kProgramSocket, feed::kProducerSocket};
+constexpr size_t kLongestName =
+    std::max(sizeof(feed::kProgramSocket), sizeof(feed::kProducerSocket));
 constexpr time_t kLeftSeconds = 60;
 
 /// Whether nobody listens on the socket `path`. An executor may be killed before it has made its

@@ -10,7 +10,7 @@
 
 namespace tony::executor {
 
-/// What a machine offers to a program that needs RDMA. A plain value.
+/// The means of a machine for a program that needs RDMA. A plain value.
 struct RdmaSetup {
   core::Environment variables;  ///< variables to lay over the task's
   std::string sentence;         ///< the ports, for people

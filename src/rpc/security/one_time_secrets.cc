@@ -2,7 +2,6 @@
 // guess.
 #include "rpc/security/one_time_secrets.h"
 
-#include <openssl/crypto.h>
 #include <sys/random.h>
 
 #include <array>
@@ -10,6 +9,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "os/files/message_digest.h"
 
 namespace tony::rpc {
 namespace {
@@ -39,8 +39,7 @@ absl::Status OneTimeSecrets::Use(const std::string& owner, const std::string& se
   }
   Secret& own = found->second;
   // The length is no secret. Whether it was used, or is too old, is for its holder only.
-  if (secret.size() != own.text.size() ||
-      CRYPTO_memcmp(secret.data(), own.text.data(), secret.size()) != 0) {
+  if (!os::SameDigest(secret, own.text)) {
     return absl::PermissionDeniedError(absl::StrCat("the secret is not that of ", owner));
   }
   if (std::exchange(own.used, true)) {

@@ -46,7 +46,7 @@ class MasterServer {
   void Shutdown(Duration patience);
 
  private:
-  /// What differs between the two ports.
+  /// The differences between the two ports.
   struct Port {
     Peers peers;
     ConnectionAcceptor::Limits limits;

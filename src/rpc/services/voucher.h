@@ -1,4 +1,4 @@
-// What an external launcher hands to an executor: enough to get a certificate once.
+// The voucher that an external launcher hands to an executor: it gets a certificate for it, once.
 #pragma once
 
 #include <string>

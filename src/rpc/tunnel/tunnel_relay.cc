@@ -19,7 +19,7 @@ using grpc::StatusCode;
 
 namespace {
 
-/// What a frame may have besides its data, such as the place of a piece of a log.
+/// The most bytes of a frame besides its data, for the place of a piece of a log, say.
 constexpr size_t kMostFrameOverhead = size_t{4} * 1024;
 
 grpc::Status TooMany(int most) {

@@ -4,6 +4,7 @@ import json
 import os
 import pickle
 import signal
+import socket
 import sys
 import time
 
@@ -170,6 +171,30 @@ def executor_above(pid):
         if name.endswith("(tony-executor"):
             return pid
         pid = int(rest.split()[1])
+
+
+def train_in_step(args, ctx):
+    """Makes each step only when all nodes have rows for it, which the test behind the socket args[1] knows."""
+    feed = ctx.get_data_feed()
+    rows = []
+    with socket.socket(socket.AF_UNIX) as others:
+        others.settimeout(60)
+        others.connect(args[1])
+        while not feed.should_stop():
+            batch = feed.next_batch(7)
+            if batch:
+                others.sendall(b"x")
+                if others.recv(1) != b"x":
+                    raise CityError("others have no rows for this step")
+                rows += [number for number, _ in batch]
+    keep(args, ctx, "rows", rows)
+
+
+def die_once_in_node_1(args, ctx):
+    """One of two nodes is killed after its first rows; both keep all rows of their last run."""
+    if ctx.task_index == 1 and count_runs(args) == 1:
+        die_while_fed(args, ctx)
+    take_rows(args, ctx)
 
 
 def take_two_feeds(args, ctx):

@@ -19,6 +19,7 @@ from integration_case import OwnSiteTest
 
 # pylint: disable=wrong-import-order
 import cluster_functions
+from step_server import StepServer
 
 MEMORY = {f"tony.{role}.memory": "256m" for role in ("worker", "chief", "ps", "evaluator")}
 # The second restart takes longer than Spark's, or a feeder's, four attempts.
@@ -105,8 +106,8 @@ class DirectTest(ClusterTest):
                          [(0, "a", False), (1, "a", False), (2, "a", False)])
 
 
-class FedTest(ClusterTest):
-    """Nodes that are fed by this process."""
+class FedCase(ClusterTest):
+    """A test with nodes that are fed by this process."""
 
     def setUp(self):
         super().setUp()
@@ -120,6 +121,10 @@ class FedTest(ClusterTest):
     def kept(self):
         """What the nodes have left, by their names."""
         return {path.name: pickle.loads(path.read_bytes()) for path in self.told.iterdir()}
+
+
+class FedTest(FedCase):
+    """Nodes that are fed by this process."""
 
     def fed_rows(self, data, epochs=1, count=1):
         """The rows that nodes get of this data."""
@@ -265,6 +270,67 @@ class FedTest(ClusterTest):
         with self.assertRaisesRegex(tony.TonyError, "does not fit into a slot of 1048576; set tony.feed.buffer"):
             cluster.train(["x" * (2 << 20)])
         cluster.shutdown()
+
+
+class EvenTest(FedCase):
+    """Nodes that train together, and need equally many rows."""
+
+    def trained(self, data, even, count):
+        """The rows of nodes that make each step together, and the lines of the log."""
+        path = self.site.folder / "steps"
+        server = StepServer(path, count)
+        self.addCleanup(server.join)
+        cluster = self.run_cluster(cluster_functions.train_in_step, [str(self.told), str(path)], count, even=even,
+                                   input_mode=TFCluster.InputMode.SPARK, job={**MEMORY, "tony.feed.buffer": "2m"})
+        with self.assertLogs("tony.cluster.TFCluster") as logs:
+            cluster.train(data, 2)
+        cluster.shutdown(timeout=60)
+        server.join()
+        self.assertFalse(server.uneven)
+        kept = list(self.kept().values())
+        self.assertEqual({-(-len(rows) // 7) for rows in kept}, {server.steps})
+        return kept, logs.output
+
+    def test_rows_that_are_too_many_are_left_out(self):
+        # Rows of very different sizes, more than the slots of all nodes hold.
+        rows = [(number, "x" * (1 + number * 7919 % 60000)) for number in range(1001)]
+        kept, logs = self.trained(rows, "drop", 3)
+        self.assertEqual([len(rows) for rows in kept], [2 * 333] * 3)
+        self.assertEqual(len(set(sum(kept, []))), 999)
+        self.assertIn("even='drop': 4 rows were left out", logs[-1])
+
+    def test_rows_that_are_too_few_are_repeated(self):
+        kept, logs = self.trained([(number, None) for number in range(1001)], "repeat", 2)
+        self.assertEqual([len(rows) for rows in kept], [2 * 501] * 2)
+        self.assertEqual(set(sum(kept, [])), set(range(1001)))
+        self.assertIn("even='repeat': 2 rows were sent a second time", logs[-1])
+
+    def test_a_node_that_is_started_again(self):
+        cluster = self.fed(cluster_functions.die_once_in_node_1, 2, even="drop", job=RESTARTS)
+        cluster.train(list(range(100000)), 1)
+        cluster.shutdown()
+        first, second = self.kept().values()
+        self.assertEqual(len(first), len(second))
+        self.assertEqual(len(set(first) | set(second)), len(first) + len(second))
+
+    def test_a_node_that_ends_before_the_others(self):
+        cluster = self.fed(cluster_functions.leave_early, 2, even="drop")
+        with self.assertRaisesRegex(tony.TonyError, "worker:0 of job .* ended well before all rows were consumed, and "
+                                                    "with even='drop' the nodes share them"):
+            cluster.train(list(range(1000)), 1)
+        cluster.nodes.stop()
+
+    def test_a_node_that_wants_no_more(self):
+        cluster = self.fed(cluster_functions.take_until_200, 2, even="drop")
+        cluster.train([[0.5] * 100] * 20000, 5)
+        cluster.shutdown()
+        self.assertEqual({len(rows) for rows in self.kept().values()} - {200}, set())
+
+    def test_what_is_no_way_to_share(self):
+        for options, error in (({"even": "both"}, "even='both' is none of 'none', 'drop', 'repeat'"),
+                               ({"even": "drop"}, "so does even")):
+            with self.assertRaisesRegex(ValueError, error):
+                TFCluster.reserve(None, 2, **options)
 
 
 def load_package():

@@ -16,8 +16,8 @@ import unittest
 from unittest import mock
 
 from tony import _launcher
-from tony.cluster import (TFCluster, TFNode, TFParallel, TFSparkNode, _frames, _node, _paths, _place, _producer, _roles,
-                          _spark, _spark_place, _spark_task, util)
+from tony.cluster import (TFCluster, TFNode, TFParallel, TFSparkNode, _even, _frames, _node, _paths, _place, _producer,
+                          _roles, _sources, _spark, _spark_place, _spark_task, util)
 
 
 class RolesTest(unittest.TestCase):
@@ -42,6 +42,37 @@ class RolesTest(unittest.TestCase):
             TFCluster.reserve(None, 3, eval_node=True, input_mode=TFCluster.InputMode.SPARK)
         with self.assertRaisesRegex(ValueError, "input_mode=7 is neither"):
             TFCluster.reserve(None, 3, input_mode=7)
+
+
+class EvenTest(unittest.TestCase):
+    """Rows that nodes share."""
+
+    @staticmethod
+    def rows_of(pieces):
+        """The rows of pieces, in lists."""
+        return [[row for part in piece for row in part.rows] for piece in pieces]
+
+    def test_partitions_are_multiples_but_the_last(self):
+        for lengths, told in (((6, 3), [6, 3]), ((7, 5, 1), [6, 3, 3, 1]), ((1, 1), [2]), ((0,), []), ((4, 4), [3, 3, 2])):
+            start, partitions = 0, []
+            for length in lengths:
+                partitions.append(_sources.RowsPartition(list(range(start, start + length))))
+                start += length
+            found = self.rows_of(_even.rounded(partitions, 3))
+            self.assertEqual([len(rows) for rows in found], told)
+            self.assertEqual(sorted(sum(found, [])), list(range(start)))
+
+    def test_pieces_are_taken_in_their_order(self):
+        source = _even.PieceSource(_sources.RowsPartition(rows) for rows in ([1, 2, 3], [], [4]))
+        taken = [source.take(2) for _ in range(4)]
+        self.assertEqual([piece and piece.rows for piece in taken], [[1, 2], [3], [4], None])
+
+    def test_all_nodes_have_to_be_there(self):
+        endpoint = _producer.Endpoint("worker:1", "here", "", 1, "container")
+        endpoints = _producer.Endpoints("job_1", "", "", (endpoint,))
+        self.assertEqual(_even.Even("drop", ("worker:1",)).choose(endpoints), [endpoint])
+        with self.assertRaisesRegex(_frames.NodeUnavailable, "worker:0, worker:2 of job job_1 cannot be fed now"):
+            _even.Even("drop", ("worker:0", "worker:1", "worker:2")).choose(endpoints)
 
 
 class NamesTest(unittest.TestCase):

@@ -20,6 +20,7 @@ import cluster_functions
 import integration_case
 import tony_cli
 from integration_case import OwnSiteTest
+from step_server import StepServer
 
 MEMORY = {"tony.worker.memory": "400m", "tony.chief.memory": "400m"}
 # The second restart takes longer than four attempts of Spark.
@@ -52,9 +53,9 @@ class SparkTest(OwnSiteTest):
         self.told = self.site.folder / "told"
         self.told.mkdir()
 
-    def fed(self, function, count=1, **options):
+    def fed(self, function, count=1, *arguments, **options):
         """A cluster that Spark feeds."""
-        cluster = TFCluster.run(self.sc, function, [str(self.told)], count, place=self.PLACE,
+        cluster = TFCluster.run(self.sc, function, [str(self.told), *map(str, arguments)], count, place=self.PLACE,
                                 input_mode=TFCluster.InputMode.SPARK, **{"job": MEMORY, **options})
         self.addCleanup(cluster.nodes.job.ask_to_stop)
         return cluster
@@ -91,6 +92,23 @@ class SourcesTests:
         cluster.train(frame, 1)
         cluster.shutdown()
         self.assertEqual(sorted(map(tuple, self.kept())), [(bytes([number] * 50),) for number in range(200)])
+
+    def test_nodes_that_train_together(self):
+        path = self.site.folder / "steps"
+        server = StepServer(path, 2)
+        self.addCleanup(server.join)
+        cluster = self.fed(cluster_functions.train_in_step, 2, path, even="drop")
+        # Five partitions, of which some have an odd number of rows.
+        rows = self.sc.parallelize([(number, "x" * number) for number in range(1007)], 5)
+        lost = sum(rows.glom().map(lambda partition: len(partition) % 2).collect())
+        with self.assertLogs("tony.cluster.TFCluster") as logs:
+            cluster.train(rows, 1)
+            cluster.train(self.spark.createDataFrame([(number, 0.5) for number in range(2000, 2011)]).coalesce(1), 1)
+        cluster.shutdown(timeout=60)
+        server.join()
+        self.assertEqual((server.uneven, len(self.kept()), len(set(self.kept()))), (False,) + (1007 - lost + 10,) * 2)
+        self.assertIn(f"even='drop': {lost} rows were left out", "".join(logs.output))
+        self.assertIn("even='drop': 1 rows were left out", logs.output[-1])
 
     def test_inference(self):
         cluster = self.fed(cluster_functions.double, 2)

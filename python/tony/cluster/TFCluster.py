@@ -13,7 +13,7 @@ from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Opt
 
 from ..errors import TonyError
 from ..spec import Keys, Value
-from . import _feeding, _frames, _place, _roles, _sources, _spark
+from . import _even, _feeding, _frames, _place, _roles, _sources, _spark
 from ._node import Plan
 from ._nodes import NodesRequest, PreparedNodes, RunningNodes
 from ._paths import default_fs
@@ -47,6 +47,7 @@ class _Settings(NamedTuple):
     place: str
     job: Mapping[str, Value]
     feeds: Mapping[str, Any]
+    even: str
 
 
 class TFCluster:
@@ -133,15 +134,25 @@ class TFCluster:
             if _spark.is_spark(data):
                 self._train_spark(data, epochs, feed_timeout, qname)
                 return
-            for _ in self._feed_here(data, epochs, _feeding.Order(qname, False, feed_timeout)):
-                pass
+            order = _feeding.Order(qname, False, feed_timeout, self._even())
+            self._say_changed(sum(sum(changed) for changed in self._feed_here(data, epochs, order)))
         except Exception as error:
             # The feed's error, also within Spark's, is mostly the consequence of what has become of the nodes.
             of_feed = isinstance(error, TonyError) or _frames.__name__ in str(error)
-            if not of_feed or isinstance(error, _frames.RowTooLarge) or not self.nodes.await_end(_feeding.END_SECONDS):
+            if not of_feed or isinstance(error, _frames.FinalError) or not self.nodes.await_end(_feeding.END_SECONDS):
                 raise
             self.nodes.check()
             _log.warning("all nodes have ended well, before they had consumed all of the data: %s", error)
+
+    def _even(self) -> Optional[_even.Even]:
+        """How the nodes share rows; None: each partition is one node's."""
+        tasks = tuple(node.task for node in _roles.trained_by(self.nodes.nodes))
+        return None if self._settings.even == _even.NONE else _even.Even(self._settings.even, tasks)
+
+    def _say_changed(self, rows: int) -> None:
+        if rows:
+            what = "left out" if self._settings.even == _even.DROP else "sent a second time"
+            _log.warning("even=%r: %d rows were %s so that all nodes got equally many", self._settings.even, rows, what)
 
     def _check_feeding(self) -> None:
         if self.input_mode != InputMode.SPARK:
@@ -161,7 +172,7 @@ class TFCluster:
         deadline: Optional[float] = None
         while True:
             try:
-                (_spark.feed_data_frame if frame else _spark.feed_rdd)(data, order, epochs)
+                self._say_changed((_spark.feed_data_frame if frame else _spark.feed_rdd)(data, order, epochs))
                 return
             except Exception as error:
                 deadline = deadline or time.monotonic() + feed_timeout
@@ -169,21 +180,24 @@ class TFCluster:
                     raise
                 # The same numbers, so partitions that were consumed are skipped. Nodes may be elsewhere now.
                 _log.warning("a node was lost while it was fed; the rest is fed again when all nodes run")
-                order = order._replace(endpoints=_feeding.await_endpoints(self.nodes, deadline - time.monotonic()))
+                left = deadline - time.monotonic()
+                order = order._replace(endpoints=_feeding.await_endpoints(self.nodes, left, order.even))
 
     def _task_order(self, qname: str, epochs: int, partitions: int, results: bool,
                     feed_timeout: float) -> _spark.TaskOrder:
         first = self._feeds.begin(qname, epochs)
         # A task that waits in a Spark executor could keep out the very node for which it waits.
         patience = _BRIEF_SECONDS if self.nodes.backend == _place.SPARK else feed_timeout
-        return _spark.TaskOrder(_feeding.await_endpoints(self.nodes, feed_timeout), qname, first, max(1, partitions),
-                                results, feed_timeout, min(patience, feed_timeout))
+        even = None if results else self._even()
+        return _spark.TaskOrder(_feeding.await_endpoints(self.nodes, feed_timeout, even), qname, first,
+                                max(1, partitions), results, feed_timeout, min(patience, feed_timeout), even)
 
     def _feed_here(self, data: Any, epochs: int, order: _feeding.Order) -> Iterator[List[Any]]:
         nodes = self.nodes
         workers = len(_roles.trained_by(nodes.nodes))
         first = self._feeds.begin(order.feed, epochs)
-        return _feeding.Feeder(nodes, order, workers).run(_feeding.works_of(data, epochs, first, workers))
+        works = _feeding.works_of(data, epochs, first, workers, order.even is not None)
+        return _feeding.Feeder(nodes, order, workers).run(works)
 
     def inference(self, dataRDD: Any, feed_timeout: float = 600, qname: str = "input") -> Any:
         """Feeds data once, and returns one result for each row, in their order.
@@ -349,7 +363,7 @@ def reserve(sc: Any, num_executors: int, num_ps: int = 0, tensorboard: bool = Fa
             driver_ps_nodes: bool = False, master_node: Optional[str] = None, reservation_timeout: float = 600,
             queues: Sequence[str] = ("input", "output", "error"), eval_node: bool = False, release_port: bool = True,
             *, place: str = _place.AUTO, job: Optional[Mapping[str, Value]] = None,
-            feeds: Optional[Mapping[str, Any]] = None) -> TFCluster:
+            feeds: Optional[Mapping[str, Any]] = None, even: str = _even.NONE) -> TFCluster:
     """A cluster whose nodes start with start(map_fun, tf_args): the first half of run(), which has the arguments."""
     del queues, release_port
     if input_mode not in (InputMode.TENSORFLOW, InputMode.SPARK):
@@ -357,11 +371,12 @@ def reserve(sc: Any, num_executors: int, num_ps: int = 0, tensorboard: bool = Fa
     if input_mode == InputMode.SPARK and (driver_ps_nodes or eval_node):
         what = "driver_ps_nodes" if driver_ps_nodes else "eval_node"
         raise ValueError(f"{what}=True needs input_mode=InputMode.TENSORFLOW, as in TensorFlowOnSpark")
-    if feeds and input_mode != InputMode.SPARK:
-        raise ValueError("feeds need input_mode=InputMode.SPARK")
+    _even.check_mode(even)
+    if (feeds or even != _even.NONE) and input_mode != InputMode.SPARK:
+        raise ValueError("feeds need input_mode=InputMode.SPARK, and so does even")
     roles = _roles.count_roles(num_executors + (num_ps if driver_ps_nodes else 0), num_ps, master_node, eval_node)
     return TFCluster(sc, _Settings(roles, tensorboard, input_mode, log_dir, reservation_timeout, place, job or {},
-                                   feeds or {}))
+                                   feeds or {}, even))
 
 
 def run(sc: Any, map_fun: Callable[..., Any], tf_args: Any, num_executors: int, num_ps: int = 0,
@@ -369,7 +384,7 @@ def run(sc: Any, map_fun: Callable[..., Any], tf_args: Any, num_executors: int, 
         driver_ps_nodes: bool = False, master_node: Optional[str] = None, reservation_timeout: float = 600,
         queues: Sequence[str] = ("input", "output", "error"), eval_node: bool = False, release_port: bool = True,
         *, place: str = _place.AUTO, job: Optional[Mapping[str, Value]] = None,
-        feeds: Optional[Mapping[str, Any]] = None) -> TFCluster:
+        feeds: Optional[Mapping[str, Any]] = None, even: str = _even.NONE) -> TFCluster:
     """Starts map_fun(tf_args, ctx) in `num_executors` nodes; returns when they run.
 
     sc: a SparkContext, or None. tf_args: anything that can be pickled; a list also becomes the nodes' sys.argv.
@@ -382,11 +397,14 @@ def run(sc: Any, map_fun: Callable[..., Any], tf_args: Any, num_executors: int, 
     (docs/spark.md). job: tony's keys, such as {"tony.worker.memory": "4g", "tony.backend": "yarn"}.
     feeds: data by the name of its feed, as for train(): each is fed once, beside the others and beside train(). The
     nodes read them by DataFeed(qname_in=NAME).
+    even: for training in which all nodes make each step together: "drop" and "repeat" give each node the same number of
+    rows of each partition. What is too little for all of them is left out, or filled up with rows that are sent a second
+    time; train() logs how many. Every partition then goes to all nodes. "none": to one of them.
 
     Raises ValueError, CannotPickle, BadJob, NeverFits, TimeoutError, and what map_fun raises meanwhile.
     """
     cluster = reserve(sc, num_executors, num_ps, tensorboard, input_mode, log_dir, driver_ps_nodes, master_node,
                       reservation_timeout, queues, eval_node, release_port, place=place, job=job,
-                      feeds=feeds)
+                      feeds=feeds, even=even)
     cluster.start(map_fun, tf_args)
     return cluster

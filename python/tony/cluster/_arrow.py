@@ -124,6 +124,11 @@ def _array(column: _rows.Column, view: memoryview, rows: int) -> Any:
     return pa.FixedSizeListArray.from_arrays(flat, column.width) if column.shape else flat
 
 
+def count_batch(name: str, count: int) -> Any:
+    """A RecordBatch of one row, a number."""
+    return pa.RecordBatch.from_arrays([pa.array([count], pa.int64())], [name])
+
+
 def batches(batch: Any, slot_bytes: int) -> Iterator[_rows.Encoded]:
     """A RecordBatch as batches that fit into slots of this size. Raises FeedError for a row that does not."""
     if batch.num_rows == 0:

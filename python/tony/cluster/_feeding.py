@@ -8,7 +8,7 @@ from collections import deque
 from typing import Any, Deque, Dict, Generator, Iterator, List, NamedTuple, Optional, Set, Tuple
 
 from ..errors import TonyError
-from . import _frames, _producer, _roles, _sources
+from . import _even, _frames, _producer, _roles, _rows, _sources
 from ._nodes import RunningNodes
 
 # As Spark's spark.task.maxFailures.
@@ -19,6 +19,9 @@ END_SECONDS = 30
 _AWAY_SECONDS = 30
 _BETWEEN_ATTEMPTS_SECONDS = 0.5
 _POLL_SECONDS = 0.2
+# Partitions on their way at once that all nodes share.
+_SHARED_AT_ONCE = 2
+_attempt_numbers = itertools.count()
 
 
 class Order(NamedTuple):
@@ -27,6 +30,7 @@ class Order(NamedTuple):
     feed: str
     results: bool
     timeout: float
+    even: Optional[_even.Even] = None  # results: how many rows of each partition were dropped or repeated
 
 
 class Work(NamedTuple):
@@ -34,7 +38,11 @@ class Work(NamedTuple):
 
     epoch: int
     number: int
-    partition: _sources.Partition
+    pieces: Tuple[_sources.Partition, ...]
+
+    def batches(self, slot_bytes: int) -> Iterator[_rows.Encoded]:
+        """As they are sent to one node."""
+        return itertools.chain.from_iterable(piece.batches(slot_bytes) for piece in self.pieces)
 
 
 class KnownEndpoints:
@@ -64,6 +72,20 @@ class KnownEndpoints:
         with self._lock:
             self._given_up.add(_roles.trained_by(self._nodes.nodes)[worker].task)
 
+    def of_all(self, even: _even.Even) -> _producer.Endpoints:
+        """Where nodes are fed that share the rows.
+
+        Raises FinalError if one of them has ended well, as the others are not to train alone.
+        """
+        found = self.get()
+        present = {endpoint.task for endpoint in found.tasks}
+        ended = [task for task in even.tasks if task not in present and self._nodes.has_succeeded(task)]
+        if ended:
+            raise _frames.FinalError(f"{', '.join(ended)} of job {found.job} ended well before all rows were consumed, "
+                                     f"and with even={even.mode!r} the nodes share them: let each node take rows until "
+                                     "should_stop(), or call terminate()")
+        return found
+
     def of_worker(self, worker: int) -> Tuple[_producer.Endpoints, _producer.Endpoint]:
         """Where this worker is fed, or another one if it has ended well, or was given up.
 
@@ -80,20 +102,21 @@ class KnownEndpoints:
         return found, candidates[worker % len(candidates)]
 
 
-def await_endpoints(nodes: RunningNodes, timeout: float) -> _producer.Endpoints:
+def await_endpoints(nodes: RunningNodes, timeout: float, even: Optional[_even.Even] = None) -> _producer.Endpoints:
     """Where the nodes are fed, as soon as all of them can be that have not ended well; after a while only some.
 
-    Raises what a node raised if the job ends, and TonyError after `timeout` seconds.
+    With `even` all of them. Raises what a node raised if the job ends, and TonyError after `timeout` seconds.
     """
     known = KnownEndpoints(nodes)
     begun = time.monotonic()
     while True:
         try:
-            found = known.get()
+            found = known.get() if even is None else known.of_all(even)
             present = {endpoint.task for endpoint in found.tasks}
             missing = [node.task for node in _roles.trained_by(nodes.nodes)
                        if node.task not in present and not nodes.has_succeeded(node.task)]
-            if present and (not missing or time.monotonic() >= begun + _AWAY_SECONDS):
+            away = time.monotonic() >= begun + _AWAY_SECONDS
+            if present and (not missing or (away and even is None)):
                 return found
             raise _frames.NodeUnavailable(f"{', '.join(missing) or 'no node'} of job {nodes.job.id} cannot be fed: "
                                           f"after {timeout:g} s (feed_timeout) it does not run")
@@ -115,19 +138,17 @@ def feed_one(known: KnownEndpoints, nodes: RunningNodes, order: Order, work: Wor
     """
     failures = 0
     failing_since: Optional[float] = None
-    for attempt in itertools.count():
-        partition = _producer.Attempt(order.feed, work.epoch, work.number, attempt, order.results, order.timeout)
+    while True:
         try:
-            endpoints, endpoint = known.of_worker(worker)
-            return _drain(_producer.feed(endpoints, partition, work.partition.batches, [endpoint]))
-        except _frames.RowTooLarge:
+            return _feed_once(known, order, work, worker)
+        except _frames.FinalError:
             raise
         except TonyError as error:
             # Most often a node's program has failed, and the job says more of it.
             known.forget()
             failing_since = failing_since or time.monotonic()
             failing = time.monotonic() - failing_since
-            if failing >= _AWAY_SECONDS:
+            if failing >= _AWAY_SECONDS and order.even is None:
                 known.give_up(worker)
             failures += isinstance(error, _frames.FeedError) and not isinstance(error, _frames.NodeUnavailable)
             last = failures == _ATTEMPTS or failing >= order.timeout
@@ -135,7 +156,16 @@ def feed_one(known: KnownEndpoints, nodes: RunningNodes, order: Order, work: Wor
                 nodes.check()
             if last or nodes.ended:
                 raise
-    raise AssertionError("unreachable")
+
+
+def _feed_once(known: KnownEndpoints, order: Order, work: Work, worker: int) -> Tuple[bool, List[Any]]:
+    attempt = _producer.Attempt(order.feed, work.epoch, work.number, next(_attempt_numbers), order.results,
+                                order.timeout)
+    if order.even is None:
+        endpoints, endpoint = known.of_worker(worker)
+        return _drain(_producer.feed(endpoints, attempt, work.batches, [endpoint]))
+    outcome = _even.feed(known.of_all(order.even), attempt, _even.PieceSource(work.pieces), order.even)
+    return outcome.wanted, [outcome.changed]
 
 
 def _drain(feeding: Generator[List[Any], None, Optional[int]]) -> Tuple[bool, List[Any]]:
@@ -148,9 +178,14 @@ def _drain(feeding: Generator[List[Any], None, Optional[int]]) -> Tuple[bool, Li
 
 
 class Feeder:
-    """Feeds a sequence of partitions. Partition N goes to worker N modulo their number, so all get equally many."""
+    """Feeds a sequence of partitions. Partition N goes to worker N modulo their number, so all get equally many.
+
+    With order.even, each partition goes to all of them.
+    """
 
     def __init__(self, nodes: RunningNodes, order: Order, workers: int) -> None:
+        if order.even is not None:
+            workers = _SHARED_AT_ONCE
         self._nodes = nodes
         self._order = order
         self._known = KnownEndpoints(nodes)
@@ -233,8 +268,10 @@ class Feeder:
             ready[self._key(work)] = results
 
 
-def works_of(data: Any, epochs: int, first_epoch: int, workers: int) -> Iterator[Work]:
+def works_of(data: Any, epochs: int, first_epoch: int, workers: int, even: bool) -> Iterator[Work]:
     """The partitions of all epochs."""
     for epoch in range(epochs):
-        for number, partition in enumerate(_sources.partitions_of(data, workers)):
+        partitions = _sources.partitions_of(data, workers)
+        pieces = _even.rounded(partitions, workers) if even else ((partition,) for partition in partitions)
+        for number, partition in enumerate(pieces):
             yield Work(first_epoch + epoch, number, partition)

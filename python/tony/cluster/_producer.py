@@ -11,7 +11,7 @@ from . import _frames, _rows
 from ._reader import load_results
 
 # An endpoint says something every five seconds.
-_SILENCE_SECONDS = 30
+SILENCE_SECONDS = 30
 _CONNECT_SECONDS = 30
 # For the frame that says why an endpoint has closed the connection.
 _REASON_SECONDS = 1
@@ -120,17 +120,17 @@ class Feeding:
     """The way of one partition to one endpoint. Not thread safe.
 
     outcome: None before the end, then ACK (all rows were consumed), SKIP (they were consumed before) or STOP (nobody
-    wants them). rows: that were sent.
+    wants them). rows: that were sent. heard: when the endpoint has last said something, by time.monotonic().
     """
 
     def __init__(self, connection: _frames.Connection, token: str, attempt: Attempt) -> None:
         self._connection = connection
-        self._attempt = attempt
         self._credits = 0
         self._slot_bytes: Optional[int] = None
         self._results: List[List[Any]] = []
         self.outcome: Optional[int] = None
         self.rows = 0
+        self.heard = time.monotonic()
         hello = {"token": token, "feed": attempt.feed, "epoch": attempt.epoch, "partition": attempt.partition,
                  "attempt": attempt.attempt, "results": attempt.results,
                  "timeout_ms": int(attempt.timeout * 1000), "schema": None}
@@ -148,33 +148,68 @@ class Feeding:
         """
         if self.outcome is not None:
             return
-        assert self._slot_bytes is not None
-        for batch in batches(self._slot_bytes):
-            for frame in self._connection.receive_pending():
-                self._take(frame)
-            while self._credits == 0 and self.outcome is None:
+        for batch in batches(self.slot_bytes):
+            self.take_pending()
+            while not self.is_ready():
                 self._take(self._receive())
             yield from self._new_results()
             if self.outcome is not None:
                 return
-            self._credits -= 1
-            self.rows += batch.rows
-            self._send(_frames.BATCH, batch.rows, batch.parts, batch.encoding)
-        self._send(_frames.END, self.rows)
+            self.send(batch)
+        self.send_end()
         while self.outcome is None:
             self._take(self._receive())
             yield from self._new_results()
+
+    @property
+    def slot_bytes(self) -> int:
+        """The most that a batch may have, after begin()."""
+        assert self._slot_bytes is not None
+        return self._slot_bytes
+
+    def fileno(self) -> int:
+        """For poll()."""
+        return self._connection.fileno()
+
+    def close(self) -> None:
+        """Breaks the connection."""
+        self._connection.close()
+
+    def take_pending(self) -> None:
+        """Takes what the endpoint has said until now. Raises FeedError."""
+        for frame in self._connection.receive_pending():
+            self._take(frame)
+
+    def check_silence(self) -> None:
+        """Raises ConnectionLost if the endpoint is silent for too long, of one that is asked often."""
+        if time.monotonic() > self.heard + SILENCE_SECONDS:
+            raise _frames.ConnectionLost(f"{self._connection.peer} has said nothing for {SILENCE_SECONDS} s; is its "
+                                         "process stopped, or its host lost?")
+
+    def is_ready(self) -> bool:
+        """Whether a batch may be sent, or need not be."""
+        return self._credits > 0 or self.outcome is not None
+
+    def send(self, batch: _rows.Encoded) -> None:
+        """Sends a batch, for which there is a credit. Raises FeedError."""
+        self._credits -= 1
+        self.rows += batch.rows
+        self._send(_frames.BATCH, batch.rows, batch.parts, batch.encoding)
+
+    def send_end(self) -> None:
+        """Says that all rows were sent. Raises FeedError."""
+        self._send(_frames.END, self.rows)
 
     def _new_results(self) -> Iterator[List[Any]]:
         results, self._results = self._results, []
         yield from results
 
     def _receive(self) -> _frames.Frame:
-        return self._connection.receive(_SILENCE_SECONDS)
+        return self._connection.receive(SILENCE_SECONDS)
 
     def _send(self, kind: int, argument: int, parts: Sequence[_frames.Bytes] = (), encoding: int = 0) -> None:
         try:
-            self._connection.send(kind, argument, parts, encoding, timeout=_SILENCE_SECONDS)
+            self._connection.send(kind, argument, parts, encoding, timeout=SILENCE_SECONDS)
         except _frames.ConnectionLost:
             while self.outcome is None:  # what it said before it closed the connection is the better reason
                 try:
@@ -186,6 +221,7 @@ class Feeding:
                 raise
 
     def _take(self, frame: _frames.Frame) -> None:
+        self.heard = time.monotonic()
         if frame.type == _frames.CREDIT:
             self._credits += frame.argument
             if frame.payload:
@@ -208,20 +244,19 @@ def _error_from(sentence: str) -> _frames.FeedError:
     return _frames.FeedError(sentence)
 
 
-def _begin_at(endpoints: Endpoints, endpoint: Endpoint, attempt: Attempt) -> Tuple[_frames.Connection, Feeding]:
+def _begin_at(endpoints: Endpoints, endpoint: Endpoint, attempt: Attempt) -> Feeding:
     """Raises ConnectionLost, NodeUnavailable and other FeedErrors, after which nothing has been sent."""
     connection = connect(endpoints, endpoint)
     try:
         feeding = Feeding(connection, endpoints.token, attempt)
         feeding.begin()
-        return connection, feeding
+        return feeding
     except BaseException:
         connection.close()
         raise
 
 
-def _begin(endpoints: Endpoints, attempt: Attempt, tasks: Sequence[Endpoint],
-           patience: float) -> Tuple[_frames.Connection, Feeding]:
+def begin(endpoints: Endpoints, attempt: Attempt, tasks: Sequence[Endpoint], patience: float) -> Feeding:
     """Begins at the first of `tasks` whose executor lives, when its program runs.
 
     A node whose program is started again keeps its share of the data. That of a lost executor goes to the next one:
@@ -253,7 +288,7 @@ def feed(endpoints: Endpoints, attempt: Attempt, batches: Batches, tasks: Option
     The generator's value is how it ended, as Feeding.outcome. Raises FeedError; NodeUnavailable if nothing was sent, or
     if the node's program has ended meanwhile.
     """
-    connection, feeding = _begin(endpoints, attempt, tasks or candidates(endpoints, attempt.partition), patience)
+    feeding = begin(endpoints, attempt, tasks or candidates(endpoints, attempt.partition), patience)
     try:
         answered = 0
         for results in feeding.run(batches):
@@ -267,4 +302,4 @@ def feed(endpoints: Endpoints, attempt: Attempt, batches: Batches, tasks: Option
                                     f"{attempt.partition} of feed {attempt.feed!r}")
         return feeding.outcome
     finally:
-        connection.close()
+        feeding.close()

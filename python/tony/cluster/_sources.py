@@ -17,9 +17,22 @@ class RowsPartition(NamedTuple):
 
     rows: List[Any]
 
+    @property
+    def length(self) -> int:
+        """Rows."""
+        return len(self.rows)
+
+    def part(self, start: int, end: int) -> "RowsPartition":
+        """Some of the rows."""
+        return RowsPartition(self.rows[start:end])
+
     def batches(self, slot_bytes: int) -> Iterator[_rows.Encoded]:
         """As they are sent."""
         return _rows.batches(self.rows, slot_bytes)
+
+    def whole(self) -> _rows.Encoded:
+        """All of them as one batch, whatever its size."""
+        return _rows.encode(self.rows)
 
 
 class ArraysPartition(NamedTuple):
@@ -28,9 +41,22 @@ class ArraysPartition(NamedTuple):
     layout: _rows.Layout
     arrays: Tuple[Any, ...]
 
+    @property
+    def length(self) -> int:
+        """Rows."""
+        return len(self.arrays[0])
+
+    def part(self, start: int, end: int) -> "ArraysPartition":
+        """Some of the rows."""
+        return ArraysPartition(self.layout, tuple(values[start:end] for values in self.arrays))
+
     def batches(self, slot_bytes: int) -> Iterator[_rows.Encoded]:
         """As they are sent."""
         return _rows.array_batches(self.layout, self.arrays, slot_bytes)
+
+    def whole(self) -> _rows.Encoded:
+        """All of them as one batch, whatever its size."""
+        return _rows.from_columns(self.layout, self.length, [_rows.bytes_of(values) for values in self.arrays])
 
 
 class ArrowPartition(NamedTuple):
@@ -38,10 +64,24 @@ class ArrowPartition(NamedTuple):
 
     batch: Any
 
+    @property
+    def length(self) -> int:
+        """Rows."""
+        return int(self.batch.num_rows)
+
+    def part(self, start: int, end: int) -> "ArrowPartition":
+        """Some of the rows."""
+        return ArrowPartition(self.batch.slice(start, end - start))
+
     def batches(self, slot_bytes: int) -> Iterator[_rows.Encoded]:
         """As they are sent."""
         from . import _arrow  # pylint: disable=import-outside-toplevel  # needs pyarrow
         return _arrow.batches(self.batch, slot_bytes)
+
+    def whole(self) -> _rows.Encoded:
+        """All of them as one batch, whatever its size."""
+        from . import _arrow  # pylint: disable=import-outside-toplevel  # needs pyarrow
+        return _arrow.encode(self.batch)
 
 
 Partition = Union[RowsPartition, ArraysPartition, ArrowPartition]
@@ -134,8 +174,8 @@ def _from_arrays(kind: str, names: Optional[Tuple[str, ...]], arrays: Tuple[Any,
 
 def _array_partitions(layout: _rows.Layout, arrays: Tuple[Any, ...], workers: int) -> Iterator[Partition]:
     width = sum(column.row_bytes for column in layout.columns)
-    return (ArraysPartition(layout, tuple(values[start:end] for values in arrays))
-            for start, end in _slices(len(arrays[0]), width, workers))
+    whole = ArraysPartition(layout, arrays)
+    return (whole.part(start, end) for start, end in _slices(len(arrays[0]), width, workers))
 
 
 def _from_objects(kind: str, names: Optional[Tuple[str, ...]], arrays: Tuple[Any, ...],

@@ -11,7 +11,7 @@ import tempfile
 import zipfile
 from typing import Any, Callable, Dict, Iterable, Iterator, NamedTuple, Optional
 
-from . import _frames, _producer, _rows
+from . import _even, _frames, _producer, _rows, _sources
 
 _NATIVE = "_columns.abi3.so"
 
@@ -26,6 +26,7 @@ class TaskOrder(NamedTuple):
     results: bool
     timeout: float
     patience: float  # seconds for which a task waits for a node that is started again
+    even: Optional[_even.Even] = None
 
 
 def is_spark(data: Any) -> bool:
@@ -74,11 +75,14 @@ def _modules(folder: str) -> Iterator[str]:
                 yield os.path.join(part, name)
 
 
-def feed_rdd(rdd: Any, order: TaskOrder, epochs: int) -> None:
-    """Feeds an RDD `epochs` times, by one Spark job."""
+def feed_rdd(rdd: Any, order: TaskOrder, epochs: int) -> int:
+    """Feeds an RDD `epochs` times, by one Spark job; returns how many rows order.even has dropped or repeated."""
     ship_package(rdd.context)
     whole = rdd if epochs == 1 else rdd.context.union([rdd] * epochs)
-    whole.mapPartitionsWithIndex(feeding(order)).foreach(_nothing)
+    if order.even is None:
+        whole.mapPartitionsWithIndex(feeding(order)).foreach(_nothing)
+        return 0
+    return sum(whole.mapPartitionsWithIndex(feeding_evenly(order)).collect())
 
 
 def results_of_rdd(rdd: Any, order: TaskOrder) -> Any:
@@ -87,12 +91,14 @@ def results_of_rdd(rdd: Any, order: TaskOrder) -> Any:
     return rdd.mapPartitionsWithIndex(feeding(order))
 
 
-def feed_data_frame(frame: Any, order: TaskOrder, epochs: int) -> None:
-    """Feeds a DataFrame `epochs` times, by a Spark job for each, as Arrow's record batches."""
+def feed_data_frame(frame: Any, order: TaskOrder, epochs: int) -> int:
+    """As feed_rdd(), but by a Spark job for each epoch, as Arrow's record batches."""
     ship_package(frame.sparkSession.sparkContext)
+    changed = 0
     for epoch in range(epochs):
         task = feeding_arrow(order._replace(first_epoch=order.first_epoch + epoch))
-        frame.mapInArrow(task, "rows long").collect()
+        changed += sum(row.rows for row in frame.mapInArrow(task, "rows long").collect())
+    return changed
 
 
 def is_restart(error: BaseException) -> bool:
@@ -113,16 +119,26 @@ def feeding(order: TaskOrder) -> Callable[[int, Iterable[Any]], Iterator[Any]]:
     return task
 
 
+def feeding_evenly(order: TaskOrder) -> Callable[[int, Iterable[Any]], Iterator[int]]:
+    """The function of a task that feeds a partition of an RDD to all nodes: yields how many rows it has changed."""
+    def task(index: int, rows: Iterable[Any]) -> Iterator[int]:
+        from tony.cluster import _even, _spark  # pylint: disable=import-outside-toplevel  # in Spark's executor
+        yield _spark.feed_partition_evenly(order, index, _even.RowSource(rows))
+    return task
+
+
 def feeding_arrow(order: TaskOrder) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """The function of a task that feeds a partition of a DataFrame: yields nothing."""
+    """The function of a task that feeds a partition of a DataFrame: yields how many rows it has changed, if any."""
     def task(record_batches: Iterable[Any]) -> Iterator[Any]:
         from pyspark import TaskContext  # type: ignore[import-not-found, unused-ignore]  # pylint: disable=import-outside-toplevel,import-error
         from tony.cluster import _arrow, _spark  # pylint: disable=import-outside-toplevel  # in Spark's executor
         index = TaskContext.get().partitionId()
+        if order.even is not None:
+            yield _arrow.count_batch("rows", _spark.feed_batches_evenly(order, index, record_batches))
+            return
         for _ in _spark.feed_partition(order, index, lambda size: (
                 encoded for batch in record_batches for encoded in _arrow.batches(batch, size))):
             pass
-        return iter(())
     return task
 
 
@@ -130,16 +146,31 @@ def feeding_arrow(order: TaskOrder) -> Callable[[Iterable[Any]], Iterator[Any]]:
 
 def feed_partition(order: TaskOrder, index: int, batches: _producer.Batches) -> Iterator[Any]:
     """Feeds the partition `index` of the Spark task in which it is called; yields results."""
-    from pyspark import TaskContext  # type: ignore[import-not-found, unused-ignore]  # pylint: disable=import-outside-toplevel,import-error
-    context = TaskContext.get()
-    spare_zip_folders()
-    load_native()
-    number = context.taskAttemptId()
-    # Results are wanted again by each action and each attempt; other rows are to be consumed once.
-    epoch, partition = (0, number) if order.results else (index // order.partitions, index % order.partitions)
-    attempt = _producer.Attempt(order.feed, order.first_epoch + epoch, partition, number, order.results, order.timeout)
+    attempt = _begin_task(order, index)
     for results in _producer.feed(order.endpoints, attempt, batches, patience=order.patience):
         yield from results
+
+
+def feed_partition_evenly(order: TaskOrder, index: int, source: Any) -> int:
+    """As feed_partition(), to all nodes; returns how many rows were dropped or repeated."""
+    assert order.even is not None
+    return _even.feed(order.endpoints, _begin_task(order, index), source, order.even, order.patience).changed
+
+
+def feed_batches_evenly(order: TaskOrder, index: int, record_batches: Iterable[Any]) -> int:
+    """As feed_partition_evenly()."""
+    return feed_partition_evenly(order, index, _even.PieceSource(map(_sources.ArrowPartition, record_batches)))
+
+
+def _begin_task(order: TaskOrder, index: int) -> _producer.Attempt:
+    """Makes Spark's Python ready; returns what this task is an attempt of."""
+    from pyspark import TaskContext  # type: ignore[import-not-found, unused-ignore]  # pylint: disable=import-outside-toplevel,import-error
+    spare_zip_folders()
+    load_native()
+    number = TaskContext.get().taskAttemptId()
+    # Results are wanted again by each action and each attempt; other rows are to be consumed once.
+    epoch, partition = (0, number) if order.results else (index // order.partitions, index % order.partitions)
+    return _producer.Attempt(order.feed, order.first_epoch + epoch, partition, number, order.results, order.timeout)
 
 
 def spare_zip_folders() -> None:

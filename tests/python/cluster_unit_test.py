@@ -6,6 +6,7 @@ import hashlib
 import inspect
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -188,30 +189,55 @@ class BundleTest(unittest.TestCase):
         with tarfile.open(self.bundle, "w:gz") as archive:
             archive.add(self.folder / "start", "tony-runtime/bin/start")
         self.digest = hashlib.sha256(self.bundle.read_bytes()).hexdigest()
+        self.own = self.folder / f"tony-spark-{os.getuid()}"
 
     def program(self):
-        """The command."""
+        """The command. Its bundle is in use until the test's end."""
         settings = _spark_task.Settings(None, "bundle", self.digest, {}, False)
-        return _spark_task.program(settings, lambda _: str(self.bundle))
+        locks = []
+        try:
+            return _spark_task.program(settings, locks, lambda _: str(self.bundle))
+        finally:
+            for lock in locks:
+                self.addCleanup(os.close, lock)
+
+    def unpacked(self):
+        """The names of the bundles that are unpacked."""
+        return [path.name for path in self.own.iterdir() if path.is_dir()]
+
+    def make_other_bundle(self):
+        """An unpacked bundle of another version; returns its folder."""
+        other = self.own / "runtime-0123456789abcdef"
+        (other / "tony-runtime").mkdir(parents=True)
+        self.own.chmod(0o700)
+        return other
 
     def test_is_unpacked_once(self):
         command = self.program()
         self.assertEqual(pathlib.Path(command[0]).read_text(encoding="utf-8"), "started")
         self.bundle.unlink()
         self.assertEqual(self.program(), command)
-        self.assertEqual([path.name for path in (self.folder / f"tony-spark-{os.getuid()}").iterdir() if path.is_dir()],
-                         [f"runtime-{self.digest[:16]}"])
+        self.assertEqual(self.unpacked(), [f"runtime-{self.digest[:16]}"])
+
+    def test_one_of_another_version_goes_unless_it_is_used(self):
+        other = self.make_other_bundle()
+        with open(f"{other}.lock", "wb") as used:
+            fcntl.flock(used, fcntl.LOCK_SH)
+            self.program()
+            self.assertEqual(len(self.unpacked()), 2)
+        shutil.rmtree(self.own / f"runtime-{self.digest[:16]}")
+        self.program()
+        self.assertEqual(self.unpacked(), [f"runtime-{self.digest[:16]}"])
 
     def test_another_bundle_is_not_unpacked(self):
         self.bundle.write_bytes(self.bundle.read_bytes()[:-1])
         with self.assertRaisesRegex(RuntimeError, "is not the driver's runtime bundle"):
             self.program()
-        self.assertEqual([path for path in (self.folder / f"tony-spark-{os.getuid()}").iterdir() if path.is_dir()], [])
+        self.assertEqual(self.unpacked(), [])
 
     def test_a_held_lock(self):
-        own = self.folder / f"tony-spark-{os.getuid()}"
-        own.mkdir(0o700)
-        with open(own / f"runtime-{self.digest[:16]}.lock", "wb") as held, \
+        self.own.mkdir(0o700)
+        with open(self.own / "runtimes.lock", "wb") as held, \
                 mock.patch.object(_spark_task, "_REDEEM_SECONDS", 0.1):
             fcntl.flock(held, fcntl.LOCK_EX)
             with self.assertRaisesRegex(RuntimeError, "is held by another process for 0.1 s"):

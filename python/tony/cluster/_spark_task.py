@@ -133,26 +133,43 @@ def _unpack(archive: str, digest: str, folder: str) -> None:
         shutil.rmtree(unpacked, ignore_errors=True)
 
 
-def program(settings: Settings, file_of: Any) -> List[str]:
-    """The command of tony-executor, from a bundle that is unpacked once for each host."""
+def program(settings: Settings, locks: List[int], file_of: Any) -> List[str]:
+    """The command of tony-executor, from a bundle that is unpacked once for each host.
+
+    Adds the lock that keeps the bundle as long as the executor lives.
+    """
     if settings.program:
         return [settings.program]
     own = _own_folder()
     name = "runtime-" + settings.digest[:16]
     folder = os.path.join(own, name)
     command = [os.path.join(folder, "tony-runtime", "bin", "start"), "tony-executor"]
-    if os.path.exists(command[0]):
-        return command
-    lock = _lock(own, name, _REDEEM_SECONDS)
+    lock = _lock(own, "runtimes", _REDEEM_SECONDS)
     if lock is None:
-        raise RuntimeError(f"{os.path.join(own, name)}.lock is held by another process for {_REDEEM_SECONDS:g} s; is "
-                           "one stopped that unpacks the runtime bundle?")
+        raise RuntimeError(f"{os.path.join(own, 'runtimes.lock')} is held by another process for {_REDEEM_SECONDS:g} "
+                           "s; is one stopped that unpacks the runtime bundle?")
     try:
+        used = os.open(folder + ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        fcntl.flock(used, fcntl.LOCK_SH)
+        locks.append(used)
         if not os.path.exists(command[0]):
             _unpack(file_of(settings.bundle), settings.digest, folder)
+            _remove_unused(own, name)
     finally:
         os.close(lock)
     return command
+
+
+def _remove_unused(own: str, but: str) -> None:
+    """Removes the bundles of other versions, unless their locks are held."""
+    for name in os.listdir(own):
+        if not name.startswith("runtime-") or name.endswith(".lock") or name == but:
+            continue
+        lock = _lock(own, name)
+        if lock is not None:
+            shutil.rmtree(os.path.join(own, name), ignore_errors=True)
+            os.unlink(os.path.join(own, name + ".lock"))
+            os.close(lock)
 
 
 def _working_folder(container: str, settings: Settings, file_of: Any) -> str:
@@ -191,7 +208,7 @@ def start_node(order: Any, gpus: List[int], executor: Executor, settings: Settin
     reader, writer = os.pipe()
     try:
         os.write(writer, order.voucher.encode() + b"\n")
-        command = [*program(settings, file_of), f"--voucher-fd={reader}", f"--host={executor.host}",
+        command = [*program(settings, locks, file_of), f"--voucher-fd={reader}", f"--host={executor.host}",
                    f"--tied-to-pid={executor.pid}", f"--tied-to-start={executor.start}"]
         if gpus:
             command.append("--gpus=" + ",".join(map(str, gpus)))

@@ -190,6 +190,7 @@ void LauncherBackend::On(const UnknownReport& report) {
 void LauncherBackend::Refuse(const std::string& sentence, bool never_fits) {
   LogWarning("a request is refused", {{"why", sentence}, {"ever", never_fits ? "no" : "yes"}});
   CancelRequests();
+  failures_ = 0;  // what is requested from now on has as many attempts
   listener_.OnAllocationRefused(never_fits, sentence);
 }
 

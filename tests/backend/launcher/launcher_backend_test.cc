@@ -259,6 +259,10 @@ TEST_F(LauncherBackendTest, AnOrderThatCameToNothingGoesOutAgainSomeTimes) {
   SendEnded(Next("start")["container"], "no such file");
   EXPECT_THAT(listener_.WaitRefused(), HasSubstr("10 times in a row; the last time: no such file"));
   EXPECT_EQ(listener_.ended_count(), 0U);
+  // The next request has as many.
+  Request(Workers(1));
+  SendEnded(Next("start")["container"], "no such file");
+  EXPECT_EQ(Next("start")["container"], "job-1-c0012");
 }
 
 TEST_F(LauncherBackendTest, RefusalAndWaitingReachTheListener) {

@@ -157,7 +157,11 @@ absl::Status Endpoint::OnHello(Session& session, const FrameHeader& header,
     return absl::OkStatus();
   }
   session.known = true;
-  if (!running_) return absl::FailedPreconditionError(why_not_running_);
+  if (!running_) {
+    session.connection->Send(FrameType::kAway, 0, why_not_running_);
+    session.connection->Finish();
+    return absl::OkStatus();
+  }
   TONY_ASSIGN_OR_RETURN(session.feed, FindFeed(hello->partition.feed));
   hello->token.clear();
   // Whoever reads the results works on each of them before it reads the next.

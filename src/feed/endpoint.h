@@ -69,7 +69,7 @@ class Endpoint {
 
   /// An attempt of the task's program begins: producers may come.
   void OnProgramStarted();
-  /// The program is over: all producers get ERROR with `sentence`, now and until the next start.
+  /// The program is over: all producers get AWAY with `sentence`, now and until the next start.
   void OnProgramEnded(const std::string& sentence);
   /// There is a new stream to the ApplicationMaster: everything is reported again.
   void ReportAll();

@@ -260,7 +260,7 @@ void Feed::CloseAll(FrameType type, const std::string& text) {
   }
 }
 
-void Feed::Refuse(const std::string& sentence) { CloseAll(FrameType::kError, sentence); }
+void Feed::Refuse(const std::string& sentence) { CloseAll(FrameType::kAway, sentence); }
 
 void Feed::OnAnswer(const core::feed_order::Answer& answer) {
   using Verdict = core::feed_order::Answer::Verdict;

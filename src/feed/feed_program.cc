@@ -46,7 +46,7 @@ void Feed::Detach(const std::string& sentence) {
     if (producer.wants_lease()) begun.push_back(number);
   }
   for (const uint64_t number : begun) {
-    Close(producers_.at(number), FrameType::kError, sentence, true);
+    Close(producers_.at(number), FrameType::kAway, sentence, true);
   }
   memory_.reset();
   filled_.clear();

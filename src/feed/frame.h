@@ -31,6 +31,7 @@ enum class FrameType : uint8_t {
   kSkip = 18,
   kStop = 19,
   kError = 20,
+  kAway = 21,
   kAlive = 22,
   kResult = 23,
   // Program to endpoint.

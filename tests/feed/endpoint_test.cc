@@ -146,9 +146,9 @@ TEST_F(EndpointTest, ADeadProgramIsToldToProducersAtOnce) {
   ASSERT_EQ(program.Next().header.type, FrameType::kOpen);
   FeedPeer waiting = Producer();
   program.Close();
-  const Received error = producer.NextButCredit();
-  EXPECT_EQ(error.header.type, FrameType::kError);
-  EXPECT_THAT(error.payload, HasSubstr("worker:0"));
+  const Received away = producer.NextButCredit();
+  EXPECT_EQ(away.header.type, FrameType::kAway);
+  EXPECT_THAT(away.payload, HasSubstr("worker:0"));
   // The retry is served by the next program, with the whole partition.
   FeedPeer retry = Producer();
   SayHello(retry, 0);
@@ -170,9 +170,9 @@ TEST_F(EndpointTest, WhoeverComesBetweenTwoProgramsHearsWhy) {
   });
   FeedPeer producer = Producer();
   SayHello(producer, 0);
-  const Received error = producer.Next();
-  EXPECT_EQ(error.header.type, FrameType::kError);
-  EXPECT_EQ(error.payload, "The program of worker:0 exited with code 1");
+  const Received away = producer.Next();
+  EXPECT_EQ(away.header.type, FrameType::kAway);
+  EXPECT_EQ(away.payload, "The program of worker:0 exited with code 1");
 }
 
 TEST_F(EndpointTest, TerminateStopsProducersAndLaterOnes) {

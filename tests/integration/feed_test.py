@@ -13,7 +13,7 @@ import feed_peer
 import machine
 import second_user
 import tony_cli
-from feed_peer import ACK, ERROR, SKIP, STOP, Producer
+from feed_peer import ACK, AWAY, ERROR, SKIP, STOP, Producer
 
 PEER = pathlib.Path(feed_peer.__file__)
 FED = ("--conf", "tony.feed.enabled=true", "--conf", "tony.feed.buffer=1m")
@@ -150,7 +150,7 @@ class FeedTest(integration_case.JobTest):
         (pid, *_) = job.wait_until_running("worker:0")
         os.kill(pid, signal.SIGKILL)
         kind, text = producer.await_end()  # within its deadline, which is far below feed_timeout
-        self.assertEqual(kind, ERROR)
+        self.assertEqual(kind, AWAY)
         self.assertIn("worker:0", text)
         # The next attempt of both gets the partition whole.
         job.wait_until_running("worker:0", "worker:1", epoch=1)

@@ -14,7 +14,7 @@ VERSION = 1
 # Producer to endpoint.
 HELLO, BATCH, END = 1, 2, 3
 # Endpoint to producer.
-CREDIT, ACK, SKIP, STOP, ERROR, ALIVE, RESULT = 16, 17, 18, 19, 20, 22, 23
+CREDIT, ACK, SKIP, STOP, ERROR, AWAY, ALIVE, RESULT = 16, 17, 18, 19, 20, 21, 22, 23
 # Program to endpoint.
 ATTACH, RELEASE, ANSWER, TERMINATE, NEXT = 32, 33, 34, 35, 36
 # Endpoint to program.

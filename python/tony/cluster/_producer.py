@@ -231,17 +231,12 @@ class Feeding:
         elif frame.type in (_frames.ACK, _frames.SKIP, _frames.STOP):
             self.outcome = frame.type
         elif frame.type == _frames.ERROR:
-            raise _error_from(frame.payload.decode("utf-8", "replace"))
+            raise _frames.FeedError(frame.payload.decode("utf-8", "replace"))
+        elif frame.type == _frames.AWAY:
+            raise _frames.NodeUnavailable(frame.payload.decode("utf-8", "replace"))
         elif frame.type != _frames.ALIVE:  # which says only that the endpoint lives
             raise _frames.FeedError(f"the endpoint sends a frame of type {frame.type}, which this tony does not know; let "
                                     "the producer have the job's version of tony")
-
-
-def _error_from(sentence: str) -> _frames.FeedError:
-    """What an ERROR says. A sentence about the program is about its end, unless it runs and takes nothing."""
-    if sentence.startswith("The program ") and " has taken no data of " not in sentence:
-        return _frames.NodeUnavailable(sentence)
-    return _frames.FeedError(sentence)
 
 
 def _begin_at(endpoints: Endpoints, endpoint: Endpoint, attempt: Attempt) -> Feeding:

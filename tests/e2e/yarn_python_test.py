@@ -8,6 +8,7 @@ Exits with 77 where Hadoop cannot run.
 
 import os
 import pathlib
+import pickle
 import shutil
 import sys
 import tempfile
@@ -18,12 +19,13 @@ sys.path[:0] = [str(ROOT / "tests/support"), str(ROOT / "tests/integration")]
 
 # pylint: disable=wrong-import-position
 import call_functions
+import cluster_functions
 import yarn_cluster
 
 DEADLINE_SECONDS = 300
 SMALL = {"tony.am.memory": "256m"}
 
-tony = None  # pylint: disable=invalid-name
+tony = TFCluster = None  # pylint: disable=invalid-name
 cluster = None  # pylint: disable=invalid-name
 
 
@@ -72,9 +74,23 @@ class YarnTest(unittest.TestCase):
         self.assertEqual(values, [(0, 42), (1, 42)])
         self.assertEqual(os.listdir(shared), [])
 
+    def test_a_fed_cluster(self):
+        told = tempfile.mkdtemp(prefix="tony-test-")
+        self.addCleanup(shutil.rmtree, told)
+        rows = [([float(number)] * 100, number) for number in range(5001)]
+        nodes = TFCluster.run(None, cluster_functions.take_rows, [told], 2, input_mode=TFCluster.InputMode.SPARK,
+                              even="drop", job={**SMALL, "tony.backend": "yarn", "tony.worker.memory": "256m"})
+        self.addCleanup(nodes.nodes.job.ask_to_stop)
+        nodes.train(rows, 2)
+        nodes.shutdown(timeout=DEADLINE_SECONDS)
+        kept = [pickle.loads((pathlib.Path(told) / f"rows-{node}").read_bytes()) for node in range(2)]
+        self.assertEqual([len(taken) for taken in kept], [5000, 5000])
+        self.assertEqual(sorted(sum(kept, []))[::2], rows[:5000])
+
 
 if __name__ == "__main__":
     yarn_cluster.skip_without()
     sys.path.insert(0, str(pathlib.Path(sys.argv.pop(1)).resolve().parent / "python"))
     import tony  # noqa: F811  pylint: disable=wrong-import-order
+    from tony.cluster import TFCluster  # noqa: F811  pylint: disable=wrong-import-order
     unittest.main()

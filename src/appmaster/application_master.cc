@@ -153,6 +153,7 @@ absl::Status ApplicationMaster::Open() {
   }
   TONY_RETURN_IF_ERROR(OpenServer(authority, std::move(executor_arguments)));
   TONY_RETURN_IF_ERROR(OpenFeeds(loaded.configuration, authority));
+  TONY_RETURN_IF_ERROR(OpenLogCollector());
   return OpenBackend(built);
 }
 
@@ -214,7 +215,8 @@ absl::Status ApplicationMaster::OpenHistory() {
     const bool tracked = type.tracking == core::Tracking::kTracked;
     submitted.types.push_back({type.name, type.instances, tracked});
   }
-  submitted.log_folder = platform_->folders().logs;
+  submitted.log_folder =
+      platform_->collects_logs() ? platform_->folder().logs() : platform_->folders().logs;
   submitted.master_log_url = platform_->own_log_url();
   history_->Record(std::move(submitted));
   return absl::OkStatus();
@@ -254,6 +256,11 @@ absl::Status ApplicationMaster::ReadPast() {
 }
 
 void ApplicationMaster::Take(const core::JobInput& input) {
+  const auto* const attached = std::get_if<core::input::ExecutorAttached>(&input);
+  if (attached != nullptr && log_collector_ != nullptr) {
+    const core::Task* const task = machine_->tasks().FindByContainer(attached->container_id);
+    if (task != nullptr) log_collector_->Follow(task->id, attached->container_id);
+  }
   const auto* const left = std::get_if<core::input::ContainerEnded>(&input);
   if (left == nullptr) return runner_->Take(input);
   platform_->OnExecutorLeft(left->container_id, left->end);
@@ -284,6 +291,16 @@ absl::Status ApplicationMaster::OpenServer(const std::string& authority_pem,
                                         platform_->SilenceLimit(machine_->job().timeouts)));
   runner_->set_master_address(server_->address());
   LogInfo("listening", {{"job", platform_->job_id()}, {"address", server_->address()}});
+  return absl::OkStatus();
+}
+
+absl::Status ApplicationMaster::OpenLogCollector() {
+  if (!platform_->collects_logs()) return absl::OkStatus();
+  TONY_ASSIGN_OR_RETURN(const rpc::Credentials own,
+                        authority_->Issue(rpc::ClientRole(platform_->job_id())));
+  log_collector_ = std::make_unique<LogCollector>(
+      platform_->folder(), rpc::TunnelDialer(server_->address(), own),
+      [this](const std::string& note) { loop_.Post([this, note] { RecordClientsNote(note); }); });
   return absl::OkStatus();
 }
 
@@ -399,6 +416,11 @@ void ApplicationMaster::OnOwnerLost() {
 }
 
 void ApplicationMaster::OnFinished() {
+  if (log_collector_ == nullptr) return Conclude();
+  log_collector_->AwaitAll([this] { loop_.Post([this] { Conclude(); }); });
+}
+
+void ApplicationMaster::Conclude() {
   // The archive is flushed first, so that anyone who hears that the job is over finds all of its
   // events.
   archive_.reset();
@@ -452,6 +474,7 @@ void ApplicationMaster::OnDeaf(const std::string& why) {
 
 ApplicationMaster::~ApplicationMaster() {
   listener_check_.reset();
+  log_collector_.reset();
   own_logs_.reset();
   if (relay_ != nullptr) relay_->Close("the job is over");
   // The server stops before the parts that its services call are destroyed, so that no input

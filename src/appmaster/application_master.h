@@ -10,6 +10,7 @@
 #include "appmaster/feeds.h"
 #include "appmaster/job_runner.h"
 #include "appmaster/listener_check.h"
+#include "appmaster/log_collector.h"
 #include "appmaster/options.h"
 #include "appmaster/page/job_page.h"
 #include "appmaster/page/tunnels.h"
@@ -81,6 +82,7 @@ class ApplicationMaster {
   void Take(const core::JobInput& input);
   /// Makes the services that clients and executors call.
   void MakeServices();
+  absl::Status OpenLogCollector();
   absl::Status OpenBackend(const jobfile::BuildResult& built);
   void Stop(core::Reason reason, const std::string& sentence);
   /// Records a sentence of a client, unless clients have recorded many.
@@ -90,6 +92,7 @@ class ApplicationMaster {
   void OnOwnerAttached();
   void OnOwnerLost();
   void OnFinished();
+  void Conclude();
   void OnConcluded();
   void OnSaid();
   /// Answers a tunnel with this process's own logs, as an executor answers with its own.
@@ -126,6 +129,7 @@ class ApplicationMaster {
   std::unique_ptr<JobRunner> runner_;
   std::unique_ptr<core::ClusterBackend> backend_;
   std::unique_ptr<rpc::MasterServer> server_;
+  std::unique_ptr<LogCollector> log_collector_;  ///< null: the logs need not be collected
   std::unique_ptr<ListenerCheck> listener_check_;
   /// Set while the ApplicationMaster waits for the owning client to connect.
   std::unique_ptr<EventLoop::Handle> client_watch_;

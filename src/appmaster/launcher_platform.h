@@ -29,6 +29,7 @@ class LauncherPlatform : public LocalPlatform {
 
   std::string backend_name() const override { return "launcher"; }
   TaskFolders folders() const override;
+  bool collects_logs() const override { return true; }
   std::string host() const override { return options().launcher_host; }
   rpc::Peers peers() const override;
   void Expect(int /*executors*/) override {}

@@ -51,6 +51,9 @@ class Platform {
   virtual const storage::JobFolder& folder() const = 0;
   /// The folders for what outlives a task.
   virtual TaskFolders folders() const = 0;
+  /// Whether the containers' logs are to be copied into folder(), since they are gone with the
+  /// containers.
+  virtual bool collects_logs() const { return false; }
   /// The folder of this process's own logs, and the URL under which people find them; both empty if
   /// the logs are in folder().
   virtual std::string own_log_folder() const { return ""; }

@@ -136,9 +136,9 @@ class JobTest(unittest.TestCase):
         path.write_text("\n".join(["<configuration>", *lines, "</configuration>\n"]))
         return path
 
-    def executor_of(self, job, task):
+    def executor_of(self, job, task, epoch=0):
         """The id of the executor that runs a task."""
-        container = job.wait_for_task(task, "RUNNING")["container"]
+        container = job.wait_for_task(task, "RUNNING", epoch=epoch)["container"]
         (executor,) = (
             pid
             for pid in machine.processes_with(container)

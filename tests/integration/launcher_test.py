@@ -4,6 +4,7 @@
 import json
 import os
 import pathlib
+import shutil
 import signal
 import socket
 import subprocess
@@ -58,6 +59,49 @@ class LauncherTest(JobTest):
         (submitted,) = job.events("submitted")
         self.assertEqual(submitted["backend"], "launcher")
         self.assert_nothing_left(job.folder)
+
+    def logs(self, job, *arguments):
+        """What `tony logs` shows."""
+        return self.site.run("tony", "logs", job.id, *arguments).stdout
+
+    def test_the_logs_are_in_the_jobs_folder(self):
+        lines = 20000
+        job = self.launch(f"seq {lines}; echo the end >&2; exit 3")
+        self.assertEqual(job.wait(), 1, job.describe())
+        for container in self.containers.iterdir():
+            shutil.rmtree(container)  # as Spark does it
+        printed = self.logs(job, "worker:0", "--stdout").split()
+        self.assertEqual(printed, [str(line) for line in range(1, lines + 1)])
+        self.assertEqual(self.logs(job, "worker:0", "--stderr"), "the end\n")
+        self.assertIn("the end", self.logs(job, "--first-error"))
+        self.assertIn("shutting down", self.logs(job, "worker:0", "--executor"))
+        self.assertFalse(job.events("note"))
+
+    def await_up(self, job, times):
+        """Waits until the task's programs have said so often that they are up."""
+        machine.wait_until(lambda: self.logs(job, "worker:0", "--stdout").count("up") == times, END_SECONDS, 0.05)
+
+    def test_the_logs_of_replaced_containers(self):
+        job = self.launch(f"echo in $TONY_CONTAINER_ID; {SLEEP}")
+        self.await_up(job, 1)
+        os.kill(self.executor_of(job, "worker:0"), signal.SIGKILL)
+        self.await_up(job, 2)
+        os.kill(machine.master_of(job.id), signal.SIGKILL)
+        job.wait_for(lambda events: any(
+            event.get("state_changed", {}).get("sentence") == "The executors are attached again"
+            for event in events), "attached executors")
+        # The next ApplicationMaster copies the log again, to the same place.
+        self.await_up(job, 2)
+        os.kill(self.executor_of(job, "worker:0", epoch=1), signal.SIGKILL)
+        self.await_up(job, 3)
+        self.end_by_client(job)
+        containers = ("c0001", "c0002", "a2-c0001")
+        executors = self.logs(job, "worker:0", "--executor")
+        places = [executors.find(f"container={job.id}-{container} ") for container in containers]
+        self.assertEqual(places, sorted(places), executors)
+        self.assertNotIn(-1, places)
+        self.assertEqual(self.logs(job, "worker:0", "--stdout").split(), [
+            word for container in containers for word in ("in", f"{job.id}-{container}", "up")])
 
     def test_a_failing_program_fails_the_job_with_its_words(self):
         job = self.launch("echo it is broken >&2; exit 3")

@@ -78,7 +78,7 @@ PROGRAMS = [folder for folder, allowed in MAY_INCLUDE.items() if allowed is PROG
 LIBRARY_HOMES = [
     (r"grpc(pp)?/", ["rpc"]),
     (r"google/protobuf/", ["rpc", "hadoop", "backend", *PROGRAMS]),
-    (r"tony/v\d+/", ["rpc", "backend", *PROGRAMS]),
+    (r"tony/v\d+/", ["rpc", "history", "backend", *PROGRAMS]),
     (r"hadoop/(common|yarn)/", ["hadoop", "backend"]),
     (r"boost/", ["common", "hadoop", "web", "rendezvous"]),
     (r"(spdlog|fmt)/", ["common"]),

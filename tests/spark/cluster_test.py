@@ -136,6 +136,8 @@ class SourcesTests:
             cluster.train(self.sc.parallelize([[0.5] * 100] * 20000, 2), 1)
         if self.PLACE == "spark":
             self.assertIn("CityError", "\n".join(failed.exception.tail))
+        # Spark removes the folders in which its executors' nodes have run; the logs stay.
+        self.assertTrue(any(line.text.endswith("CityError: Ulm") for line in cluster.nodes.job.logs("worker:0")))
 
 
 class LocalTest(SourcesTests, SparkTest):

@@ -14,6 +14,7 @@
 #include "client/remote_logs/log_origins.h"
 #include "common/status_macros.h"
 #include "hadoop/logs/open_logs.h"
+#include "history/log_receiver.h"
 #include "logs/container_logs.h"
 #include "rpc/convert/log_piece.h"
 
@@ -86,10 +87,10 @@ absl::StatusOr<Found> FindFolder(const backend::YarnCluster& cluster,
 /// Copies the collected logs of one application. Not thread safe.
 class Copier {
  public:
-  Copier(const std::vector<LogOrigin>& origins, const history::LogSelection& selection,
-         LogMirror& mirror)
+  Copier(const std::vector<history::LogOrigin>& origins, const history::LogSelection& selection,
+         history::LogMirror& mirror)
       : selection_(selection), mirror_(mirror) {
-    for (const LogOrigin& origin : origins) {
+    for (const history::LogOrigin& origin : origins) {
       const std::optional<ContainerUrl> shown = ParseContainerUrl(origin.url);
       origins_.emplace(shown ? shown->container : origin.container, origin);
     }
@@ -104,7 +105,7 @@ class Copier {
     while (true) {
       const absl::StatusOr<bool> more = logs->Next();
       const auto name = logs::ParseContainerLog(logs->name());
-      const std::optional<LogOrigin> origin = OriginOf(logs->container(), name);
+      const std::optional<history::LogOrigin> origin = OriginOf(logs->container(), name);
       absl::Status copied = more.status();
       if (more.ok() && *more && origin && name) copied = CopyLog(*logs, *name, *origin);
       // `whole` is merged only when the file ends or fails, and an error erases the container that
@@ -124,20 +125,20 @@ class Copier {
   /// The origin of a log in `container`; nothing: the log belongs to nobody. Containers of tasks
   /// are named by the job's events. An unknown container with an ApplicationMaster's log is an
   /// ApplicationMaster that failed before the job's events could name it.
-  std::optional<LogOrigin> OriginOf(const std::string& container,
-                                    const std::optional<logs::ContainerLogFile>& log) const {
+  std::optional<history::LogOrigin> OriginOf(
+      const std::string& container, const std::optional<logs::ContainerLogFile>& log) const {
     const auto known = origins_.find(container);
     if (known != origins_.end()) return known->second;
     const std::optional<int> attempt = AttemptOf(container);
     const bool of_master = log && log->stream == logs::ContainerLogFile::Stream::kMaster;
     if (!of_master || !attempt || !selection_.of_master()) return std::nullopt;
-    return LogOrigin{
+    return history::LogOrigin{
         .task = core::kMasterTaskType, .folder = "", .container = container, .order = *attempt};
   }
 
   absl::Status CopyLog(hadoop::AggregatedLogs& logs, const logs::ContainerLogFile& log,
-                       const LogOrigin& origin) {
-    const v1::LogWish wish = WishFor(origin, selection_, /*follow=*/false);
+                       const history::LogOrigin& origin) {
+    const v1::LogWish wish = history::WishFor(origin, selection_, /*follow=*/false);
     if (!rpc::IsWanted(wish, log)) return absl::OkStatus();
     logs::LogPiece piece;
     piece.file = log;
@@ -153,16 +154,17 @@ class Copier {
   }
 
   const history::LogSelection& selection_;
-  LogMirror& mirror_;
-  std::map<std::string, LogOrigin> origins_;  // by YARN's id of the container
+  history::LogMirror& mirror_;
+  std::map<std::string, history::LogOrigin> origins_;  // by YARN's id of the container
   std::set<std::string> containers_;
 };
 
 }  // namespace
 
 CollectedLogs CopyCollectedLogs(const backend::YarnCluster& cluster, const std::string& application,
-                                const std::vector<LogOrigin>& origins,
-                                const history::LogSelection& selection, LogMirror& mirror) {
+                                const std::vector<history::LogOrigin>& origins,
+                                const history::LogSelection& selection,
+                                history::LogMirror& mirror) {
   CollectedLogs collected;
   const absl::StatusOr<Found> found = FindFolder(cluster, application);
   if (!found.ok()) {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "backend/yarn/yarn_cluster.h"
-#include "client/remote_logs/log_mirror.h"
 #include "history/job_logs.h"
+#include "history/log_mirror.h"
 
 namespace tony::client {
 
@@ -22,7 +22,7 @@ struct CollectedLogs {
 /// ApplicationMaster's log is selected, logs of ApplicationMasters that are not in `origins` are
 /// copied too. Blocks.
 CollectedLogs CopyCollectedLogs(const backend::YarnCluster& cluster, const std::string& application,
-                                const std::vector<LogOrigin>& origins,
-                                const history::LogSelection& selection, LogMirror& mirror);
+                                const std::vector<history::LogOrigin>& origins,
+                                const history::LogSelection& selection, history::LogMirror& mirror);
 
 }  // namespace tony::client

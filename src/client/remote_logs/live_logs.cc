@@ -17,6 +17,7 @@
 #include "common/status_macros.h"
 #include "os/files/file_lock.h"
 #include "rpc/convert/event_json.h"
+#include "tony/v1/application_master.pb.h"
 
 namespace tony::client {
 namespace {
@@ -39,7 +40,8 @@ bool MayComeBack(const absl::Status& status) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<LiveLogs>> LiveLogs::Start(LogMirror& mirror, Options options) {
+absl::StatusOr<std::unique_ptr<LiveLogs>> LiveLogs::Start(history::LogMirror& mirror,
+                                                          Options options) {
   const storage::JobFolder& folder = mirror.folder();
   TONY_RETURN_IF_ERROR(os::MakeFolders(folder.logs()));
   TONY_ASSIGN_OR_RETURN(os::UniqueFd lock, os::LockFile(folder.am_lock()));
@@ -51,7 +53,8 @@ absl::StatusOr<std::unique_ptr<LiveLogs>> LiveLogs::Start(LogMirror& mirror, Opt
   return live;
 }
 
-LiveLogs::LiveLogs(LogMirror& mirror, Options options, os::AppendFile events, os::UniqueFd lock)
+LiveLogs::LiveLogs(history::LogMirror& mirror, Options options, os::AppendFile events,
+                   os::UniqueFd lock)
     : mirror_(mirror),
       options_(std::move(options)),
       events_(std::move(events)),
@@ -139,7 +142,7 @@ void LiveLogs::OnEvent(const core::JobEvent& event) {
   }
   const absl::Status written = events_.Append(line);
   if (!written.ok()) PrintOnce(std::string(written.message()));
-  std::optional<LogOrigin> origin = origins_.Take(event);
+  std::optional<history::LogOrigin> origin = origins_.Take(event);
   if (origin) Add(*std::move(origin));
   const auto* change = std::get_if<core::TaskChanged>(&event.body);
   // `containment` is set once the executor has attached; only then can a tunnel reach it.
@@ -151,7 +154,7 @@ void LiveLogs::OnEvent(const core::JobEvent& event) {
   }
 }
 
-void LiveLogs::Add(LogOrigin origin) {
+void LiveLogs::Add(history::LogOrigin origin) {
   // Logs of the task's earlier containers must stand before the logs of this one, so what is left
   // of them is copied from their nodes first.
   for (Copy& copy : copies_) {
@@ -201,9 +204,10 @@ void LiveLogs::Open(Copy& copy) {
     PrintOnce(absl::StrCat(copy.origin.task, ": ", trouble));
   };
   const auto on_done = [this, &copy](const absl::Status& status) { OnReceived(copy, status); };
-  copy.receiver = std::make_unique<LogReceiver>(
-      loop_, mirror_, copy.origin, WishFor(copy.origin, options_.selection, /*follow=*/true),
-      std::nullopt, client_->tunnels(), LogReceiver::Callbacks{on_trouble, on_done});
+  copy.receiver = std::make_unique<history::LogReceiver>(
+      loop_, mirror_, copy.origin,
+      history::WishFor(copy.origin, options_.selection, /*follow=*/true), std::nullopt,
+      client_->tunnels(), history::LogReceiver::Callbacks{on_trouble, on_done});
 }
 
 void LiveLogs::OnReceived(Copy& copy, const absl::Status& status) {
@@ -288,7 +292,7 @@ void LiveLogs::CopyRest() {
 }
 
 void LiveLogs::CopyCollected() {
-  std::vector<LogOrigin> lacking;
+  std::vector<history::LogOrigin> lacking;
   for (const Copy& copy : copies_) {
     if (!copy.complete) lacking.push_back(copy.origin);
   }

@@ -14,13 +14,13 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "client/follow/master_source.h"
-#include "client/remote_logs/log_mirror.h"
 #include "client/remote_logs/log_origins.h"
-#include "client/remote_logs/log_receiver.h"
 #include "common/clock.h"
 #include "common/event_loop.h"
 #include "core/record/job_event.h"
 #include "history/job_logs.h"
+#include "history/log_mirror.h"
+#include "history/log_receiver.h"
 #include "os/files/files.h"
 #include "os/files/unique_fd.h"
 #include "rpc/services/job_client.h"
@@ -52,10 +52,10 @@ class LiveLogs {
     /// Copies the selected logs of a container from its node into the mirror. May block: this
     /// function and copy_collected are called on a thread of their own. An error: not all of it was
     /// copied.
-    std::function<absl::Status(const LogOrigin&)> copy_from_node;
+    std::function<absl::Status(const history::LogOrigin&)> copy_from_node;
     /// Copies logs of a job that is over from where they are collected, into the mirror. Returns
     /// the containers whose logs were copied whole.
-    std::function<std::set<std::string>(const std::vector<LogOrigin>&)> copy_collected;
+    std::function<std::set<std::string>(const std::vector<history::LogOrigin>&)> copy_collected;
     /// Takes sentences for people; called on the event loop's thread.
     std::function<void(const std::string& sentence)> notice;
     /// Pause before a tunnel is opened again; grows with each retry, up to ten times this.
@@ -65,7 +65,8 @@ class LiveLogs {
   };
 
   /// Starts the threads. `mirror` outlives this. Errno codes.
-  static absl::StatusOr<std::unique_ptr<LiveLogs>> Start(LogMirror& mirror, Options options);
+  static absl::StatusOr<std::unique_ptr<LiveLogs>> Start(history::LogMirror& mirror,
+                                                         Options options);
   ~LiveLogs();
   LiveLogs(const LiveLogs&) = delete;
   LiveLogs& operator=(const LiveLogs&) = delete;
@@ -77,24 +78,24 @@ class LiveLogs {
  private:
   /// The state of one container's logs.
   struct Copy {
-    LogOrigin origin;
+    history::LogOrigin origin;
     bool ready = false;     ///< the container's executor has attached
     bool complete = false;  ///< all logs have come
     bool at_node = false;   ///< the rest of the logs is at the container's node, and nowhere else
     bool copying = false;   ///< a copy from the node is under way
     std::string lacks;      ///< why the copy from the node is incomplete
     int retries = 0;        ///< tunnels opened again with this ApplicationMaster
-    std::unique_ptr<LogReceiver> receiver;
+    std::unique_ptr<history::LogReceiver> receiver;
     std::unique_ptr<EventLoop::Handle> retry;
   };
 
-  LiveLogs(LogMirror& mirror, Options options, os::AppendFile events, os::UniqueFd lock);
+  LiveLogs(history::LogMirror& mirror, Options options, os::AppendFile events, os::UniqueFd lock);
   void Run();
   void OnSignal(int number);
   void OnFound(std::unique_ptr<rpc::JobClient> client);
   void OnAnswer();
   void OnEvent(const core::JobEvent& event);
-  void Add(LogOrigin origin);
+  void Add(history::LogOrigin origin);
   void OnStreamClosed(const absl::Status& status);
   void OnOver(const std::optional<core::Verdict>& verdict, const absl::Status& why);
   /// Opens the container's tunnel, unless it has one or is not ready.
@@ -113,7 +114,7 @@ class LiveLogs {
   absl::Status MakeResult();
   void PrintOnce(const std::string& sentence);
 
-  LogMirror& mirror_;
+  history::LogMirror& mirror_;
   const Options options_;
   const os::AppendFile events_;
   os::UniqueFd lock_;  ///< am_lock() of the folder, held while the job lives

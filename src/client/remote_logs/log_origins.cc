@@ -12,7 +12,7 @@
 
 namespace tony::client {
 
-std::optional<LogOrigin> LogOrigins::Take(const core::JobEvent& event) {
+std::optional<history::LogOrigin> LogOrigins::Take(const core::JobEvent& event) {
   if (const auto* submitted = std::get_if<core::JobSubmitted>(&event.body)) {
     return OfMaster(1, submitted->master_log_url);
   }
@@ -29,21 +29,21 @@ std::optional<LogOrigin> LogOrigins::Take(const core::JobEvent& event) {
     return std::nullopt;
   }
   if (!seen_.insert(change->container).second) return std::nullopt;
-  return LogOrigin{task, change->task.ToPath(), change->container, change->log_url};
+  return history::LogOrigin{task, change->task.ToPath(), change->container, change->log_url};
 }
 
-std::optional<LogOrigin> LogOrigins::OfMaster(int incarnation, const std::string& url) {
+std::optional<history::LogOrigin> LogOrigins::OfMaster(int incarnation, const std::string& url) {
   const std::string container = rpc::MasterContainer(incarnation);
   if (!selection_.of_master() || !seen_.insert(container).second) return std::nullopt;
   // On YARN there may be ApplicationMasters that the job's events do not name, so YARN's attempt
   // number gives the order, and the incarnation only without one.
   const std::optional<ContainerUrl> shown = ParseContainerUrl(url);
   const std::optional<int> attempt = shown ? AttemptOf(shown->container) : std::nullopt;
-  return LogOrigin{.task = core::kMasterTaskType,
-                   .folder = "",
-                   .container = container,
-                   .url = url,
-                   .order = attempt.value_or(incarnation)};
+  return history::LogOrigin{.task = core::kMasterTaskType,
+                            .folder = "",
+                            .container = container,
+                            .url = url,
+                            .order = attempt.value_or(incarnation)};
 }
 
 std::optional<ContainerUrl> ParseContainerUrl(const std::string& url) {
@@ -56,18 +56,6 @@ std::optional<int> AttemptOf(const std::string& container) {
   const auto id = backend::ParseContainerId(container);
   if (!id.ok()) return std::nullopt;
   return id->app_attempt_id().attemptid();
-}
-
-v1::LogWish WishFor(const LogOrigin& origin, const history::LogSelection& selection, bool follow) {
-  v1::LogWish wish;
-  wish.set_container(origin.container);
-  wish.set_master(origin.master());
-  wish.set_standard_output(!origin.master() && selection.standard_output);
-  wish.set_standard_error(!origin.master() && selection.standard_error);
-  wish.set_executor(!origin.master() && selection.executor);
-  wish.set_attempt(selection.attempt);
-  wish.set_follow(follow);
-  return wish;
 }
 
 }  // namespace tony::client

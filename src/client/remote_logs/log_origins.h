@@ -5,10 +5,9 @@
 #include <set>
 #include <string>
 
-#include "client/remote_logs/log_mirror.h"
 #include "core/record/job_event.h"
 #include "history/job_logs.h"
-#include "tony/v1/application_master.pb.h"
+#include "history/log_mirror.h"
 
 namespace tony::client {
 
@@ -18,10 +17,10 @@ class LogOrigins {
   explicit LogOrigins(history::LogSelection selection) : selection_(std::move(selection)) {}
 
   /// The container of the event, if its logs are wanted and no earlier event has named it.
-  std::optional<LogOrigin> Take(const core::JobEvent& event);
+  std::optional<history::LogOrigin> Take(const core::JobEvent& event);
 
  private:
-  std::optional<LogOrigin> OfMaster(int incarnation, const std::string& url);
+  std::optional<history::LogOrigin> OfMaster(int incarnation, const std::string& url);
 
   const history::LogSelection selection_;
   std::set<std::string> seen_;  ///< ids of containers that were returned already
@@ -40,8 +39,5 @@ std::optional<ContainerUrl> ParseContainerUrl(const std::string& url);
 /// ApplicationMasters before it, including those that failed before they got a number from the job.
 /// Nothing: the id is not YARN's.
 std::optional<int> AttemptOf(const std::string& container);
-
-/// The request to send to an origin.
-v1::LogWish WishFor(const LogOrigin& origin, const history::LogSelection& selection, bool follow);
 
 }  // namespace tony::client

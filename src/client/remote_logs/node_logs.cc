@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/remote_logs/log_origins.h"
 #include "common/status_macros.h"
+#include "history/log_receiver.h"
 #include "logs/container_logs.h"
 #include "os/files/files.h"
 #include "rpc/convert/log_piece.h"
@@ -65,7 +66,8 @@ std::optional<std::vector<ListedLog>> ParseList(const std::string& text) {
 /// mirror.
 class LogBody {
  public:
-  LogBody(LogMirror& mirror, const LogOrigin& origin, const logs::ContainerLogFile& file)
+  LogBody(history::LogMirror& mirror, const history::LogOrigin& origin,
+          const logs::ContainerLogFile& file)
       : mirror_(mirror), origin_(origin) {
     piece_.file = file;
   }
@@ -103,8 +105,8 @@ class LogBody {
     return absl::OkStatus();
   }
 
-  LogMirror& mirror_;
-  const LogOrigin& origin_;
+  history::LogMirror& mirror_;
+  const history::LogOrigin& origin_;
   logs::LogPiece piece_;
   std::string header_;
   int64_t length_ = -1;
@@ -138,13 +140,13 @@ absl::StatusOr<std::string> NodeLogs::Get(const std::string& url) {
   return absl::UnavailableError(absl::StrCat(url, " answers with code ", response->code));
 }
 
-absl::Status NodeLogs::Copy(const std::vector<LogOrigin>& origins,
+absl::Status NodeLogs::Copy(const std::vector<history::LogOrigin>& origins,
                             const history::LogSelection& selection) {
   // One node that answers is a success: logs of a job are often spread over nodes of which some are
   // gone.
   bool some = origins.empty();
   absl::Status last;
-  for (const LogOrigin& origin : origins) {
+  for (const history::LogOrigin& origin : origins) {
     const absl::StatusOr<std::string> missing = CopyFrom(origin, selection);
     some = some || missing.ok();
     if (!missing.ok()) last = missing.status();
@@ -154,7 +156,7 @@ absl::Status NodeLogs::Copy(const std::vector<LogOrigin>& origins,
   return some ? absl::OkStatus() : last;
 }
 
-absl::StatusOr<std::string> NodeLogs::CopyFrom(const LogOrigin& origin,
+absl::StatusOr<std::string> NodeLogs::CopyFrom(const history::LogOrigin& origin,
                                                const history::LogSelection& selection) {
   const std::optional<ContainerUrl> url = ParseContainerUrl(origin.url);
   if (!url) return absl::InvalidArgumentError(absl::StrCat("'", origin.url, "' is no container's"));
@@ -163,7 +165,7 @@ absl::StatusOr<std::string> NodeLogs::CopyFrom(const LogOrigin& origin,
   TONY_ASSIGN_OR_RETURN(const std::string text, Get(logs));
   const std::optional<std::vector<ListedLog>> listed = ParseList(text);
   if (!listed) return absl::UnavailableError(absl::StrCat(logs, " does not say what logs it has"));
-  const v1::LogWish wish = WishFor(origin, selection, /*follow=*/false);
+  const v1::LogWish wish = history::WishFor(origin, selection, /*follow=*/false);
   bool some = false;
   std::string missing;
   for (const auto& [name, bytes] : *listed) {
@@ -179,7 +181,7 @@ absl::StatusOr<std::string> NodeLogs::CopyFrom(const LogOrigin& origin,
   return missing;
 }
 
-absl::Status NodeLogs::CopyFile(const std::string& url, const LogOrigin& origin,
+absl::Status NodeLogs::CopyFile(const std::string& url, const history::LogOrigin& origin,
                                 const logs::ContainerLogFile& file) {
   LogBody body(mirror_, origin, file);
   TONY_ASSIGN_OR_RETURN(

@@ -8,10 +8,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "client/remote_logs/log_folder.h"
-#include "client/remote_logs/log_mirror.h"
 #include "common/clock.h"
 #include "hadoop/hdfs/http_client.h"
 #include "history/job_logs.h"
+#include "history/log_mirror.h"
 #include "logs/container_logs.h"
 #include "storage/job_folder.h"
 
@@ -27,18 +27,19 @@ class NodeLogs {
   /// Copies the selected logs of `origins` as they are now. Unavailable – no node has any; the
   /// message is what the last node said. When only some nodes have logs, those are copied and
   /// missing() names the others.
-  absl::Status Copy(const std::vector<LogOrigin>& origins, const history::LogSelection& selection);
+  absl::Status Copy(const std::vector<history::LogOrigin>& origins,
+                    const history::LogSelection& selection);
   /// Copies the selected logs of one container, except files whose copies are already as long as
   /// the files. Returns which files are missing, and why. Unavailable – its node does not answer,
   /// or has none of the files, or several questions in a row were not answered (then no further
   /// node is asked); InvalidArgument – the origin's URL is not a container's.
-  absl::StatusOr<std::string> CopyFrom(const LogOrigin& origin,
+  absl::StatusOr<std::string> CopyFrom(const history::LogOrigin& origin,
                                        const history::LogSelection& selection);
   /// Which logs, or files of them, Copy() could not copy, and why; empty: all were copied.
   const std::string& missing() const { return missing_; }
 
   /// The mirror of the copies, for logs that come in other ways.
-  LogMirror& mirror() { return mirror_; }
+  history::LogMirror& mirror() { return mirror_; }
   /// The folder of the copies, laid out like a local job's folder.
   const storage::JobFolder& folder() const { return mirror_.folder(); }
 
@@ -48,12 +49,12 @@ class NodeLogs {
         mirror_(storage::JobFolder(folder_->path())),
         http_(std::move(http)),
         kerberos_(kerberos) {}
-  absl::Status CopyFile(const std::string& url, const LogOrigin& origin,
+  absl::Status CopyFile(const std::string& url, const history::LogOrigin& origin,
                         const logs::ContainerLogFile& file);
   absl::StatusOr<std::string> Get(const std::string& url);
 
   const std::unique_ptr<LogFolder> folder_;
-  LogMirror mirror_;
+  history::LogMirror mirror_;
   hadoop::HttpClient http_;
   const bool kerberos_;
   std::string missing_;

@@ -196,18 +196,18 @@ absl::StatusOr<JobCatalog::Logs> YarnJobs::FindLogs(const StoredJob& job,
   return CopyRunningLogs(job, **client, request);
 }
 
-absl::StatusOr<std::vector<LogOrigin>> YarnJobs::FindOrigins(
+absl::StatusOr<std::vector<history::LogOrigin>> YarnJobs::FindOrigins(
     const StoredJob& job, const history::LogSelection& selection) {
   TONY_ASSIGN_OR_RETURN(const os::AppendFile events,
                         os::AppendFile::Open(logs_->folder().events()));
   LogOrigins known(selection);
-  std::vector<LogOrigin> origins;
+  std::vector<history::LogOrigin> origins;
   TONY_RETURN_IF_ERROR(history::ForEachArchivedEvent(
       *files_, backend::JobFolderName(job.id),
       [&](int, const absl::StatusOr<core::JobEvent>& event) {
         if (!event.ok()) return true;
         (void)events.Append(absl::StrCat(rpc::EventToJsonLine(*event), "\n"));
-        std::optional<LogOrigin> origin = known.Take(*event);
+        std::optional<history::LogOrigin> origin = known.Take(*event);
         if (origin) origins.push_back(*std::move(origin));
         return true;
       }));
@@ -217,10 +217,11 @@ absl::StatusOr<std::vector<LogOrigin>> YarnJobs::FindOrigins(
 absl::StatusOr<JobCatalog::Logs> YarnJobs::CopyRunningLogs(const StoredJob& job,
                                                            rpc::JobClient& client,
                                                            const LogRequest& request) {
-  TONY_ASSIGN_OR_RETURN(const std::vector<LogOrigin> origins, FindOrigins(job, request.selection));
-  std::vector<LogOrigin> at_nodes;
-  for (const UnreachedOrigin& unreached :
-       CopyThroughTunnels(client.tunnels(), origins, request.selection, logs_->mirror())) {
+  TONY_ASSIGN_OR_RETURN(const std::vector<history::LogOrigin> origins,
+                        FindOrigins(job, request.selection));
+  std::vector<history::LogOrigin> at_nodes;
+  for (const history::UnreachedOrigin& unreached :
+       history::CopyThroughTunnels(client.tunnels(), origins, request.selection, logs_->mirror())) {
     at_nodes.push_back(unreached.origin);
     // NotFound means that the container is known to have ended, which is no news for the user.
     if (absl::IsNotFound(unreached.why)) continue;
@@ -247,11 +248,12 @@ absl::StatusOr<JobCatalog::Logs> YarnJobs::FollowLogs(const StoredJob& job,
     source.waiting_notice = kWaitingNotice;
     return std::make_unique<YarnMasterSource>(loop, clock, cluster_, std::move(source));
   };
-  options.copy_from_node = [this, request](const LogOrigin& origin) {
+  options.copy_from_node = [this, request](const history::LogOrigin& origin) {
     const absl::StatusOr<std::string> missing = logs_->CopyFrom(origin, request.selection);
     return missing.ok() && !missing->empty() ? absl::UnavailableError(*missing) : missing.status();
   };
-  options.copy_collected = [this, id = job.id, request](const std::vector<LogOrigin>& origins) {
+  options.copy_collected = [this, id = job.id,
+                            request](const std::vector<history::LogOrigin>& origins) {
     return CopyCollectedLogs(cluster_, id, origins, request.selection, logs_->mirror()).containers;
   };
   options.notice = request.notice;
@@ -263,11 +265,12 @@ absl::StatusOr<JobCatalog::Logs> YarnJobs::FollowLogs(const StoredJob& job,
 
 absl::StatusOr<JobCatalog::Logs> YarnJobs::CopyPastLogs(const StoredJob& job,
                                                         const LogRequest& request) {
-  TONY_ASSIGN_OR_RETURN(std::vector<LogOrigin> origins, FindOrigins(job, request.selection));
+  TONY_ASSIGN_OR_RETURN(std::vector<history::LogOrigin> origins,
+                        FindOrigins(job, request.selection));
   CollectedLogs collected;
   if (!job.alive) {
     collected = CopyCollectedLogs(cluster_, job.id, origins, request.selection, logs_->mirror());
-    std::erase_if(origins, [&](const LogOrigin& origin) {
+    std::erase_if(origins, [&](const history::LogOrigin& origin) {
       return collected.containers.contains(origin.container);
     });
   }

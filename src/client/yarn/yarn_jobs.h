@@ -57,8 +57,8 @@ class YarnJobs : public JobCatalog {
   void AddCluster(StoredJob& job);
   /// The containers whose logs are selected, as far as the job's events name them. Also writes the
   /// events into the folder of the logs.
-  absl::StatusOr<std::vector<LogOrigin>> FindOrigins(const StoredJob& job,
-                                                     const history::LogSelection& selection);
+  absl::StatusOr<std::vector<history::LogOrigin>> FindOrigins(
+      const StoredJob& job, const history::LogSelection& selection);
   /// Copies the logs of a job that has an ApplicationMaster.
   absl::StatusOr<Logs> CopyRunningLogs(const StoredJob& job, rpc::JobClient& client,
                                        const LogRequest& request);

@@ -52,12 +52,12 @@ class CollectedLogsTest : public testing::Test {
   CollectedLogs Copy(const std::string& task = "") {
     const auto cluster = configuration_.Find();
     EXPECT_TRUE(cluster.ok()) << cluster.status();
-    const std::vector<LogOrigin> origins = {
+    const std::vector<history::LogOrigin> origins = {
         {.task = "worker:0", .folder = "worker-0", .container = kSecond},
         {.task = "ps:0", .folder = "ps-0", .container = kThird}};
     return CopyCollectedLogs(*cluster, kApplication,
-                             task.empty() ? origins : std::vector<LogOrigin>(), Everything(task),
-                             mirror_);
+                             task.empty() ? origins : std::vector<history::LogOrigin>(),
+                             Everything(task), mirror_);
   }
 
   static history::LogSelection Everything(const std::string& task) {
@@ -85,7 +85,7 @@ class CollectedLogsTest : public testing::Test {
 
   const os::TemporaryFolder remote_;
   const os::TemporaryFolder local_;
-  LogMirror mirror_{storage::JobFolder(local_.path())};
+  history::LogMirror mirror_{storage::JobFolder(local_.path())};
   backend::YarnConfiguration configuration_;
 };
 
@@ -124,7 +124,7 @@ TEST_F(CollectedLogsTest, AnApplicationMasterThatTheJobDoesNotKnowIsAnotherOne) 
   const history::LogSelection selection = Everything("am");
   core::JobEvent event;
   event.body = submitted;
-  const std::optional<LogOrigin> known = LogOrigins(selection).Take(event);
+  const std::optional<history::LogOrigin> known = LogOrigins(selection).Take(event);
   ASSERT_TRUE(known.has_value());
   const CollectedLogs collected =
       CopyCollectedLogs(configuration_.Find().value(), kApplication, {*known}, selection, mirror_);
@@ -135,7 +135,7 @@ TEST_F(CollectedLogsTest, AnApplicationMasterThatTheJobDoesNotKnowIsAnotherOne) 
 // As the rest of what has come through a tunnel.
 TEST_F(CollectedLogsTest, WhatIsThereAlreadyIsGoneOnWith) {
   Put("node_1", hadoop::Sample(hadoop::kPlainTFile));
-  const LogOrigin worker{"worker:0", "worker-0", kSecond, ""};
+  const history::LogOrigin worker{"worker:0", "worker-0", kSecond, ""};
   const logs::ContainerLogFile file{logs::ContainerLogFile::Stream::kStdout, 1, 1, false};
   ASSERT_TRUE(mirror_.Take(worker, {file, 7, 0, "hello", ""}).ok());
   EXPECT_THAT(Copy().containers, ElementsAre(kSecond, kThird));

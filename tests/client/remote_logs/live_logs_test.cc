@@ -58,7 +58,9 @@ class LiveLogsTest : public ::testing::Test {
       return std::make_unique<Masters>(loop, addresses,
                                        authority_.Issue(rpc::ClientRole(kJob)).value());
     };
-    options.copy_from_node = [this](const LogOrigin& origin) { return CopyFromNode(origin); };
+    options.copy_from_node = [this](const history::LogOrigin& origin) {
+      return CopyFromNode(origin);
+    };
     options.copy_collected = [this](const auto& origins) { return CopyCollected(origins); };
     options.notice = [this](const std::string& sentence) { notices_.Push(sentence); };
     options.retry_pause = std::chrono::milliseconds(1);
@@ -84,16 +86,16 @@ class LiveLogsTest : public ::testing::Test {
       EXPECT_TRUE(stream.Follow().ok());
     });
   }
-  absl::Status CopyFromNode(const LogOrigin& origin) {
+  absl::Status CopyFromNode(const history::LogOrigin& origin) {
     copied_.Push(origin.container);
     const std::string path = FolderOf(origin.container) + "/attempt-1.stdout.log";
     if (!std::filesystem::exists(path)) return absl::UnavailableError("the node has none");
     return Take(origin, os::Contents(path));
   }
   /// `collected_` are the standard outputs of containers.
-  std::set<std::string> CopyCollected(const std::vector<LogOrigin>& origins) {
+  std::set<std::string> CopyCollected(const std::vector<history::LogOrigin>& origins) {
     std::set<std::string> copied;
-    for (const LogOrigin& origin : origins) {
+    for (const history::LogOrigin& origin : origins) {
       const auto found = collected_.find(origin.container);
       if (found == collected_.end()) continue;
       EXPECT_TRUE(Take(origin, found->second).ok());
@@ -101,7 +103,7 @@ class LiveLogsTest : public ::testing::Test {
     }
     return copied;
   }
-  absl::Status Take(const LogOrigin& origin, const std::string& output) {
+  absl::Status Take(const history::LogOrigin& origin, const std::string& output) {
     const logs::ContainerLogFile file{logs::ContainerLogFile::Stream::kStdout, 1, 1, false};
     return mirror_.Take(origin, {file, mirror_.VersionOf(origin, file), 0, output, ""});
   }
@@ -115,7 +117,7 @@ class LiveLogsTest : public ::testing::Test {
   rpc::CertificateAuthority authority_ = rpc::CertificateAuthority::Create(kJob).value();
   Heard lines_, notices_, copied_;
   std::map<std::string, std::string> collected_;
-  LogMirror mirror_{storage::JobFolder(folder_.path() + "/mirror")};
+  history::LogMirror mirror_{storage::JobFolder(folder_.path() + "/mirror")};
   std::unique_ptr<LiveLogs> live_;
   std::thread follower_;
 };
@@ -313,7 +315,7 @@ TEST_F(LiveLogsTest, ANodeThatDoesNotAnswerHoldsUpNobodyElse) {
   LiveLogs::Options options = OptionsFor({cluster.address()});
   std::promise<void> answer;
   std::shared_future<void> answered = answer.get_future().share();
-  options.copy_from_node = [this, answered](const LogOrigin& origin) {
+  options.copy_from_node = [this, answered](const history::LogOrigin& origin) {
     copied_.Push(origin.container);
     answered.wait();
     return absl::OkStatus();
@@ -338,7 +340,7 @@ TEST_F(LiveLogsDeathTest, CtrlCDoesNotWaitForANode) {
     StartTask(cluster, 0, "c1");
     cluster.Lose("c1");
     LiveLogs::Options options = OptionsFor({cluster.address()});
-    options.copy_from_node = [](const LogOrigin&) {
+    options.copy_from_node = [](const history::LogOrigin&) {
       raise(SIGINT);
       std::promise<void>().get_future().wait();  // for ever
       return absl::OkStatus();
@@ -355,7 +357,7 @@ TEST_F(LiveLogsTest, MayBeLeftAtAnyTime) {
   Submit(cluster);
   StartTask(cluster, 0, "c1");
   Print("c1", std::string(10 << 20, 'x'));
-  LogMirror mirror{storage::JobFolder(folder_.path() + "/other")};
+  history::LogMirror mirror{storage::JobFolder(folder_.path() + "/other")};
   {
     const auto live = LiveLogs::Start(mirror, OptionsFor({cluster.address()}));
     ASSERT_TRUE(live.ok()) << live.status();

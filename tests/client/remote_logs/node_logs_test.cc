@@ -47,7 +47,7 @@ class NodeLogsTest : public ::testing::Test {
     }
     answers_[kLogs] = absl::StrCat(R"({"containerLogsInfo":[{"containerLogInfo":[)", list, "]}]}");
   }
-  LogOrigin Worker() const {
+  history::LogOrigin Worker() const {
     return {"worker:0", "worker-0", "c1", node_.Url("/node/containerlogs/c1/ann")};
   }
   std::string PathOf(const std::string& name) const {

@@ -11,7 +11,7 @@
 #include "logs/log_feed.h"
 #include "storage/job_folder.h"
 
-namespace tony::client {
+namespace tony::history {
 
 /// A container of a job that writes logs. A plain value.
 struct LogOrigin {
@@ -20,16 +20,18 @@ struct LogOrigin {
   std::string container;  ///< the container's id; of an ApplicationMaster rpc::MasterContainer(),
                           ///< or its YARN container's id if it has no incarnation number
   std::string url;        ///< where the node shows the container's logs; empty: nowhere
-  int order = 1;          ///< of an ApplicationMaster: its place among all of the job's, from 1
+  /// The place among the job's ApplicationMasters, or among the task's containers, from 1. 0: of a
+  /// task's container, in the order in which they come.
+  int order = 0;
 
   bool master() const { return folder.empty(); }
 };
 
 /// Writes pieces of logs into the folder. The place of a piece is computed from numbers; nothing
 /// that the sender chooses becomes part of a path. Several containers of a task may have written
-/// the same log (executor.log, for example): the first container whose bytes come has the lowest
-/// segment numbers, and each further container has higher ones. Segments of ApplicationMasters are
-/// in the ApplicationMasters' order. Bytes that come again change nothing. Thread safe.
+/// the same log (executor.log, for example): their segments are in the order that the origins
+/// name, or else in that of their first bytes. Bytes that come again change nothing. Thread
+/// safe.
 class LogMirror {
  public:
   explicit LogMirror(storage::JobFolder folder) : folder_(std::move(folder)) {}
@@ -59,7 +61,8 @@ class LogMirror {
   std::string LogPath(const LogOrigin& origin, const logs::ContainerLogFile& file) const;
   std::string PathOf(const LogOrigin& origin, const logs::ContainerLogFile& file);
   /// The number that is added to the log's segment numbers.
-  int ShiftOf(const LogOrigin& origin, const std::string& log);
+  int ShiftOf(const LogOrigin& origin, const logs::ContainerLogFile& file, const std::string& log);
+  static absl::Status MakeFirst(const std::string& log);
 
   const storage::JobFolder folder_;
   mutable std::mutex mutex_;  ///< guards the members below
@@ -69,4 +72,4 @@ class LogMirror {
   std::map<std::string, std::map<std::string, int>> shifts_;
 };
 
-}  // namespace tony::client
+}  // namespace tony::history

@@ -1,15 +1,14 @@
 // Pieces of logs of containers, laid out as a local job's.
-#include "client/remote_logs/log_mirror.h"
+#include "history/log_mirror.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
 #include "logs/log_reader.h"
-#include "tests/client/job_folders.h"
 #include "tests/os/temporary_folder.h"
 
-namespace tony::client {
+namespace tony::history {
 namespace {
 
 using Stream = logs::ContainerLogFile::Stream;
@@ -17,7 +16,7 @@ using ::testing::ElementsAre;
 
 const LogOrigin kWorker{"worker:0", "worker-0", "c1", ""};
 const LogOrigin kWorkerAgain{"worker:0", "worker-0", "c2", ""};
-const LogOrigin kMaster{"am", "", "am.1", ""};
+const LogOrigin kMaster{"am", "", "am.1", "", 1};
 constexpr logs::ContainerLogFile kStdout{Stream::kStdout, 1, 1, false};
 constexpr logs::ContainerLogFile kExecutor{Stream::kExecutor, 0, 1, false};
 
@@ -35,7 +34,7 @@ class LogMirrorTest : public ::testing::Test {
     return lines;
   }
 
-  TemporaryFolder folder_;
+  os::TemporaryFolder folder_;
   LogMirror mirror_{storage::JobFolder(folder_.path())};
 };
 
@@ -87,6 +86,21 @@ TEST_F(LogMirrorTest, TheNextContainersLogFollowsTheLastOnes) {
               ElementsAre("one", "two", "three"));
 }
 
+TEST_F(LogMirrorTest, ContainersMayHaveTheirPlaces) {
+  LogOrigin second = kWorkerAgain, first = kWorker;
+  second.order = 2;
+  first.order = 1;
+  EXPECT_TRUE(Take(second, kExecutor, 0, "later\n").ok());
+  EXPECT_THAT(Lines(folder_.path() + "/logs/worker-0/executor.log"), ElementsAre("later"));
+  EXPECT_TRUE(Take(first, kExecutor, 0, "earlier\n").ok());
+  const std::string log = folder_.path() + "/logs/worker-0/executor.log";
+  EXPECT_THAT(Lines(log), ElementsAre("earlier", "later"));
+  // Another mirror of the same folder writes the same files.
+  LogMirror next{storage::JobFolder(folder_.path())};
+  EXPECT_TRUE(next.Take(second, {kExecutor, 1, 0, "later\n"}).ok());
+  EXPECT_THAT(Lines(log), ElementsAre("earlier", "later"));
+}
+
 TEST_F(LogMirrorTest, NothingIsWrittenOutsideOfTheFolder) {
   for (const char* folder : {"../../x-0", "..", ".", "a/b-0", "/tmp/x-0", ".x-0", "worker"}) {
     const absl::Status taken = Take({"x:0", folder, "c1", ""}, kExecutor, 0, "bytes");
@@ -117,4 +131,4 @@ TEST_F(LogMirrorTest, ALinkInItsPlaceIsNotFollowed) {
 }
 
 }  // namespace
-}  // namespace tony::client
+}  // namespace tony::history

@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "client/remote_logs/log_mirror.h"
 #include "common/event_loop.h"
 #include "common/lifetime.h"
 #include "history/job_logs.h"
+#include "history/log_mirror.h"
 #include "rpc/tunnel/tunnel_end.h"
 
-namespace tony::client {
+namespace tony::history {
 
 /// Writes each piece into the mirror before it reads the next one. So a slow disk slows the sender
 /// down, and no memory fills. Not thread safe: owned by the event loop.
@@ -60,6 +60,9 @@ class LogReceiver {
   std::unique_ptr<rpc::TunnelEnd> end_;  ///< last member: its callbacks use the others
 };
 
+/// The request for the part of an origin's logs that `selection` means.
+v1::LogWish WishFor(const LogOrigin& origin, const LogSelection& selection, bool follow);
+
 /// A container whose logs did not come, and why.
 struct UnreachedOrigin {
   LogOrigin origin;
@@ -70,7 +73,6 @@ struct UnreachedOrigin {
 /// origins at a time. Blocks. Returns the origins whose logs have not all come.
 std::vector<UnreachedOrigin> CopyThroughTunnels(const rpc::TunnelDialer& dialer,
                                                 const std::vector<LogOrigin>& origins,
-                                                const history::LogSelection& selection,
-                                                LogMirror& mirror);
+                                                const LogSelection& selection, LogMirror& mirror);
 
-}  // namespace tony::client
+}  // namespace tony::history

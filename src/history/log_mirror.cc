@@ -1,11 +1,12 @@
 // Segment numbers of different containers are kept apart by a fixed distance, so that logs of
 // several containers sort one after the other without coordination. A piece is appended only from
 // where the copy ends, so tunnels that are opened again may repeat bytes.
-#include "client/remote_logs/log_mirror.h"
+#include "history/log_mirror.h"
 
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "absl/strings/match.h"
@@ -15,17 +16,17 @@
 #include "os/files/files.h"
 #include "os/files/unique_fd.h"
 
-namespace tony::client {
+namespace tony::history {
 namespace {
 
 using Stream = logs::ContainerLogFile::Stream;
 
 /// Distance between the segment numbers of one container and those of the next. A container has
-/// fewer segments than this. kMostMasters times kShift still fits an int.
+/// fewer segments than this. kMostOrders times kShift still fits an int.
 constexpr int kShift = 100'000;
-constexpr int kMostMasters = 20'000;
+constexpr int kMostOrders = 20'000;
 
-bool IsOrder(int number) { return number >= 1 && number <= kMostMasters; }
+bool IsOrder(int number) { return number >= 1 && number <= kMostOrders; }
 
 bool IsTaskFolder(const std::string& name) {
   return !absl::StartsWith(name, ".") && !absl::StrContains(name, "/") &&
@@ -51,15 +52,24 @@ std::string LogMirror::LogPath(const LogOrigin& origin, const logs::ContainerLog
 
 std::string LogMirror::PathOf(const LogOrigin& origin, const logs::ContainerLogFile& file) {
   const std::string log = LogPath(origin, file);
-  const int segment = file.segment + ShiftOf(origin, log);
+  const int segment = file.segment + ShiftOf(origin, file, log);
   return file.times ? logs::LogTimesPath(log, segment) : logs::LogSegmentPath(log, segment);
 }
 
-int LogMirror::ShiftOf(const LogOrigin& origin, const std::string& log) {
-  if (origin.master()) return (origin.order - 1) * kShift;
+int LogMirror::ShiftOf(const LogOrigin& origin, const logs::ContainerLogFile& file,
+                       const std::string& log) {
+  // Each attempt of a program runs in one container, and has logs of its own.
+  if (origin.order > 0 && !file.of_program())
+    return (std::min(origin.order, kMostOrders) - 1) * kShift;
   std::map<std::string, int>& shifts = shifts_[log];
   const int next = static_cast<int>(shifts.size()) * kShift;
   return shifts.emplace(origin.container, next).first->second;
+}
+
+// A log is found by its first segment, which may be an origin's that comes later, or never.
+absl::Status LogMirror::MakeFirst(const std::string& log) {
+  if (os::OpenOrMakeFile(log, O_WRONLY | O_APPEND | O_NOFOLLOW).valid()) return absl::OkStatus();
+  return os::ErrnoError(errno, absl::StrCat("cannot open ", os::Quoted(log)));
 }
 
 absl::Status LogMirror::Take(const LogOrigin& origin, const logs::LogPiece& piece) {
@@ -84,6 +94,7 @@ absl::Status LogMirror::Take(const LogOrigin& origin, const logs::LogPiece& piec
   const auto known = static_cast<size_t>(copy.size - piece.offset);
   if (piece.bytes.size() <= known) return absl::OkStatus();
   TONY_RETURN_IF_ERROR(os::MakeFolders(path.substr(0, path.rfind('/'))));
+  TONY_RETURN_IF_ERROR(MakeFirst(LogPath(origin, piece.file)));
   const os::UniqueFd fd(os::OpenOrMakeFile(path, O_WRONLY | O_APPEND | O_NOFOLLOW));
   if (!fd.valid()) return os::ErrnoError(errno, absl::StrCat("cannot open ", os::Quoted(path)));
   const size_t size = piece.bytes.size() - known;
@@ -115,4 +126,4 @@ int64_t LogMirror::SizeOf(const LogOrigin& origin, const logs::ContainerLogFile&
   return found == copies_.end() ? 0 : found->second.size;
 }
 
-}  // namespace tony::client
+}  // namespace tony::history

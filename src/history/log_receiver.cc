@@ -1,7 +1,7 @@
 // Flow control is by reading: the next frame is asked for only after the last one is on disk. The
 // receiver closes its own direction at once and ends when the sender has sent its end and closed
 // the stream.
-#include "client/remote_logs/log_receiver.h"
+#include "history/log_receiver.h"
 
 #include <algorithm>
 #include <functional>
@@ -9,12 +9,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "client/remote_logs/log_origins.h"
 #include "common/on_loop.h"
 #include "rpc/convert/log_piece.h"
 #include "tony/v1/application_master.pb.h"
 
-namespace tony::client {
+namespace tony::history {
 
 namespace {
 
@@ -92,10 +91,21 @@ void LogReceiver::Done(absl::Status status) {
   done(status);
 }
 
+v1::LogWish WishFor(const LogOrigin& origin, const LogSelection& selection, bool follow) {
+  v1::LogWish wish;
+  wish.set_container(origin.container);
+  wish.set_master(origin.master());
+  wish.set_standard_output(!origin.master() && selection.standard_output);
+  wish.set_standard_error(!origin.master() && selection.standard_error);
+  wish.set_executor(!origin.master() && selection.executor);
+  wish.set_attempt(selection.attempt);
+  wish.set_follow(follow);
+  return wish;
+}
+
 std::vector<UnreachedOrigin> CopyThroughTunnels(const rpc::TunnelDialer& dialer,
                                                 const std::vector<LogOrigin>& origins,
-                                                const history::LogSelection& selection,
-                                                LogMirror& mirror) {
+                                                const LogSelection& selection, LogMirror& mirror) {
   EventLoop loop;
   std::vector<UnreachedOrigin> unreached;
   std::list<LogReceiver> receivers;
@@ -117,4 +127,4 @@ std::vector<UnreachedOrigin> CopyThroughTunnels(const rpc::TunnelDialer& dialer,
   return unreached;
 }
 
-}  // namespace tony::client
+}  // namespace tony::history

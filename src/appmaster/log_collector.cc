@@ -1,0 +1,130 @@
+// A container's place among those of its task is its own number, which another ApplicationMaster
+// knows, too: it writes the same files from their begin.
+#include "appmaster/log_collector.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include <utility>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "common/logging.h"
+#include "tony/v1/application_master.pb.h"
+
+namespace tony::appmaster {
+namespace {
+
+constexpr std::chrono::milliseconds kRetryPause{500};
+/// An executor whose stream is broken comes back, or its container is given up.
+constexpr int kMostRetries = 120;
+/// How long the last lines may take. An executor that ends waits a second for its readers.
+constexpr std::chrono::seconds kLastLines{5};
+
+history::LogSelection Everything() {
+  history::LogSelection selection;
+  selection.executor = true;
+  return selection;
+}
+
+/// Containers for which there are places before those of the next ApplicationMaster. Two of one
+/// task would have to be just as many apart to share a place.
+constexpr int kPlacesOfMaster = 2000;
+
+/// The number behind `mark` in a container's id, from 1; 1 if there is none.
+int NumberBehind(absl::string_view mark, absl::string_view container) {
+  const size_t found = container.rfind(mark);
+  if (found == absl::string_view::npos) return 1;
+  const absl::string_view rest = container.substr(found + mark.size());
+  int number = 1;
+  return absl::SimpleAtoi(rest.substr(0, rest.find('-')), &number) ? std::max(number, 1) : 1;
+}
+
+/// The place of a container, whose id is "JOB-c0001", or of later ApplicationMasters
+/// "JOB-a2-c0001".
+int PlaceOf(absl::string_view container) {
+  return (NumberBehind("-a", container) - 1) * kPlacesOfMaster + NumberBehind("-c", container);
+}
+
+}  // namespace
+
+LogCollector::LogCollector(storage::JobFolder folder, rpc::TunnelDialer dialer, Note note)
+    : dialer_(std::move(dialer)),
+      note_(std::move(note)),
+      mirror_(std::move(folder)),
+      thread_([this] { loop_.Run(); }) {}
+
+LogCollector::~LogCollector() {
+  loop_.Post([this] { loop_.Stop(); });
+  thread_.join();
+  copies_.clear();  // their callbacks post to the loop
+}
+
+void LogCollector::Follow(const core::TaskId& task, const std::string& container) {
+  loop_.Post([this, task, container] {
+    const auto [found, is_new] = copies_.try_emplace(container);
+    if (!is_new) return;
+    found->second.origin = {.task = task.ToString(),
+                            .folder = task.ToPath(),
+                            .container = container,
+                            .url = "",
+                            .order = PlaceOf(container)};
+    Open(found->second);
+  });
+}
+
+void LogCollector::Open(Copy& copy) {
+  copy.receiver = std::make_unique<history::LogReceiver>(
+      loop_, mirror_, copy.origin, history::WishFor(copy.origin, Everything(), /*follow=*/true),
+      std::nullopt, dialer_,
+      history::LogReceiver::Callbacks{
+          nullptr, [this, container = copy.origin.container](const absl::Status& status) {
+            OnReceived(container, status);
+          }});
+}
+
+// NotFound: the job does not hold the container any more.
+void LogCollector::OnReceived(const std::string& container, const absl::Status& status) {
+  Copy& copy = copies_.at(container);
+  copy.receiver.reset();
+  if (!status.ok() && !absl::IsNotFound(status) && !done_ && ++copy.retries < kMostRetries) {
+    copy.retry = loop_.After(kRetryPause, [this, &copy] { Open(copy); });
+    return;
+  }
+  if (!status.ok()) {
+    LogWarning("the end of a container's logs has not come",
+               {{"task", copy.origin.task}, {"container", container}, {"why", status.message()}});
+    note_(absl::StrCat("The last lines of ", copy.origin.task,
+                       " may be missing: its executor (container ", container,
+                       ") was lost before it had sent them"));
+  }
+  copies_.erase(container);
+  EndIfAllCame();
+}
+
+void LogCollector::AwaitAll(std::function<void()> done) {
+  loop_.Post([this, done = std::move(done)]() mutable {
+    done_ = std::move(done);
+    std::vector<std::string> waiting;  // whose executors cannot be asked any more
+    for (const auto& [container, copy] : copies_) {
+      if (copy.receiver == nullptr) waiting.push_back(container);
+    }
+    for (const std::string& container : waiting) copies_.erase(container);
+    deadline_ = loop_.After(kLastLines, [this] {
+      LogWarning("not all logs have come", {{"containers", copies_.size()}});
+      copies_.clear();
+      EndIfAllCame();
+    });
+    EndIfAllCame();
+  });
+}
+
+void LogCollector::EndIfAllCame() {
+  if (!done_ || !copies_.empty()) return;
+  deadline_.reset();
+  std::exchange(done_, nullptr)();
+}
+
+}  // namespace tony::appmaster

@@ -163,6 +163,30 @@ def lose_container_once(args, ctx):
     take_rows(args, ctx)
 
 
+def lose_spark_executor_once(args, ctx):
+    """Kills the JVM in which its node is, after the first rows; keeps all rows when it is started again."""
+    if count_runs(args) == 1:
+        ctx.get_data_feed().next_batch(10)
+        with open(f"/proc/{executor_above(os.getpid())}/cmdline", encoding="utf-8") as file:
+            (jvm,) = [word.partition("=")[2] for word in file.read().split("\0") if word.startswith("--tied-to-pid=")]
+        os.kill(int(jvm), signal.SIGKILL)
+        signal.pause()
+    take_rows(args, ctx)
+
+
+def take_rows_behind_a_gate(args, ctx):
+    """Takes its first rows, says so in the pipe args[1], and takes the others when somebody has written into args[2]."""
+    feed = ctx.get_data_feed()
+    rows = feed.next_batch(10)
+    with open(args[1], "w", encoding="utf-8") as told:
+        told.write("fed\n")
+    with open(args[2], encoding="utf-8") as gate:
+        gate.readline()
+    while not feed.should_stop():
+        rows += feed.next_batch(100)
+    keep(args, ctx, "rows", rows)
+
+
 def executor_above(pid):
     """The process of tony-executor that has started this one."""
     while True:

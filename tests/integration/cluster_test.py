@@ -4,10 +4,12 @@
 The package is that of the build, beside PROGRAMS.
 """
 
+import concurrent.futures
 import json
 import os
 import pathlib
 import pickle
+import signal
 import socket
 import sys
 import threading
@@ -15,6 +17,7 @@ import unittest
 from unittest import mock
 
 import integration_case
+import machine
 from integration_case import OwnSiteTest
 
 # pylint: disable=wrong-import-order
@@ -226,6 +229,39 @@ class FedTest(FedCase):
         cluster.train(list(range(1000)), 1)
         cluster.shutdown()
         self.assertEqual(self.kept(), {"rows-0": list(range(1000))})
+
+    def train_in_thread(self, cluster, rows):
+        """Feeds by a thread of its own; returns what waits for its end, and raises what it has raised."""
+        pool = concurrent.futures.ThreadPoolExecutor(1)
+        self.addCleanup(pool.shutdown)
+        return pool.submit(cluster.train, rows, 1)
+
+    def test_an_application_master_that_is_killed(self):
+        told, gate = self.pipe("fed"), self.pipe("gate")
+        cluster = self.run_cluster(cluster_functions.take_rows_behind_a_gate,
+                                   [str(self.told), str(told.path), str(gate.path)], 1,
+                                   input_mode=TFCluster.InputMode.SPARK)
+        rows = [(b"x" * 8000, number) for number in range(4000)]  # more than the slots hold
+        training = self.train_in_thread(cluster, rows)
+        self.assertEqual(told.read(), "fed")
+        os.kill(machine.master_of(cluster.nodes.job.id), signal.SIGKILL)
+        for event in cluster.nodes.job.events():
+            if event.data.get("sentence") == "The executors are attached again":
+                break
+        gate.write()
+        training.result(60)
+        cluster.shutdown(timeout=60)
+        self.assertEqual(self.kept(), {"rows-0": rows})
+
+    def test_two_clusters_do_not_disturb_each_other(self):
+        failing, other = self.fed(cluster_functions.fail_while_fed), self.fed(cluster_functions.take_rows)
+        training = self.train_in_thread(failing, [[0.5] * 1000] * 20000)
+        other.train(list(range(1000)), 1)
+        with self.assertRaises(cluster_functions.CityError):
+            training.result(60)
+        other.train(list(range(1000)), 1)
+        other.shutdown()
+        self.assertEqual(self.kept(), {"rows-0": list(range(1000)) * 2})
 
     def test_a_producer_that_knows_an_endpoint_that_is_gone(self):
         producer, frames, sources = (integration_case.import_package(f"tony.cluster.{name}")

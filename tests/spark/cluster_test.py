@@ -211,6 +211,12 @@ class LocalClusterTest(SourcesTests, SparkTest):
     MASTER = "local-cluster[2,1,1024]"
     PLACE = "spark"
 
+    def test_a_spark_executor_that_is_killed(self):
+        cluster = self.fed(cluster_functions.lose_spark_executor_once)
+        cluster.train(self.sc.parallelize(range(1000), 4), 1)
+        cluster.shutdown()
+        self.assertEqual(sorted(self.kept()), list(range(1000)))
+
 
 def load_package():
     """Imports the package beside the programs."""

@@ -141,7 +141,8 @@ class SparkLauncher:
             pass
         except Exception as error:  # pylint: disable=broad-except  # Spark's are py4j's, and many
             if not self._over.is_set():
-                self.socket.refused(f"Spark does not place nodes any more: {cause_of(error)}")
+                why = "the SparkContext was stopped" if self._is_stopped() else cause_of(error)
+                self.socket.refused(f"Spark does not place nodes any more: {why}")
         finally:
             self.close()
 

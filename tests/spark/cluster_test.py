@@ -193,8 +193,8 @@ class LocalTest(SourcesTests, SparkTest):
         from tony.cluster import pipeline  # pylint: disable=import-outside-toplevel
         rows = [(number, [float(number)] * 3, "not used") for number in range(100)]
         frame = self.spark.createDataFrame(rows, "label long, image array<float>, other string")
-        estimator = pipeline.TFEstimator(train_fn=cluster_functions.keep_columns, tf_args={"folder": str(self.told)},
-                                         place="tony", job=MEMORY)
+        estimator = pipeline.TFEstimator(cluster_functions.keep_columns, {"folder": str(self.told)}, place="tony",
+                                         job=MEMORY)
         estimator.setInputMapping({"label": "y", "image": "x"}).setEpochs(2).setBatchSize(30)
         model = estimator.fit(frame)
         self.assertIsInstance(model, pipeline.TFModel)

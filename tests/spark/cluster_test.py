@@ -162,6 +162,27 @@ class LocalTest(SourcesTests, SparkTest):
         cluster.shutdown(ssc)
         self.assertEqual(sorted(self.kept()), list(range(200)))
 
+    def test_a_stream_whose_node_fails(self):
+        from pyspark.streaming import StreamingContext  # pylint: disable=import-outside-toplevel
+        ssc = StreamingContext(self.sc, 3600)  # a graceful stop would wait for the end of the hour
+        told = self.site.folder / "fail"
+        os.mkfifo(told)
+        cluster = self.fed(cluster_functions.fail_when_told, 1, told)
+        cluster.train(ssc.queueStream([self.sc.parallelize(range(100), 2)]))
+        ssc.start()
+        told.write_text("", encoding="utf-8")
+        with self.assertRaises(cluster_functions.CityError):
+            cluster.shutdown(ssc)
+
+    def test_a_stream_that_cannot_be_fed_any_more(self):
+        from pyspark.streaming import StreamingContext  # pylint: disable=import-outside-toplevel
+        ssc = StreamingContext(self.sc, 1)
+        cluster = self.fed(cluster_functions.fail_while_fed)
+        cluster.train(ssc.queueStream([self.sc.parallelize(range(100), 2)] * 1000))
+        ssc.start()
+        with self.assertRaises(cluster_functions.CityError):
+            cluster.shutdown(ssc)
+
     def test_structured_streaming(self):
         source, cluster = self.site.folder / "source", self.fed(cluster_functions.take_rows)
         source.mkdir()

@@ -91,7 +91,7 @@ Executor::Executor(EventLoop& loop, os::Keeper& keeper, Options options, std::st
              {[this] { return process_.active(); },
               [this](const core::TaskUsage& usage) { OnUsage(usage); },
               [this] {
-                ReportStrangers();
+                ReportStrangers(/*program_runs=*/true);
                 ReportStall();
               }}),
       silence_(options_.silence_note) {
@@ -434,7 +434,7 @@ void Executor::OnTaskEnded(core::TaskExit exit) {
   }
   // A stranger on the port explains most failures to bind, and it can no longer be seen in the next
   // epoch, which has other ports.
-  if (!exit.ok()) ReportStrangers();
+  if (!exit.ok()) ReportStrangers(/*program_runs=*/false);
   if (const auto usage = meter_.AtEnd()) Send(MeasurementMessage(*usage));
   Send(EndedMessage(run_, exit));
 }

@@ -100,7 +100,7 @@ class Executor {
   /// Whether the executor is in doubt, which begins when the lease has run out. While it is in
   /// doubt, no order is obeyed.
   bool NoticeDoubt();
-  void ReportStrangers();
+  void ReportStrangers(bool program_runs);
   /// Reports a stall of the program's ranks, when it has changed.
   void ReportStall();
   /// Reports that something listens on the visualization port, or no longer does.

@@ -59,11 +59,11 @@ bool Executor::NoticeDoubt() {
 
 // TreeMembers() reads the whole process tree; TaskPorts asks for it only when
 // somebody listens on a reserved port.
-void Executor::ReportStrangers() {
+void Executor::ReportStrangers(bool program_runs) {
   const auto own = [this] {
     return os::TreeMembers(keeper_.pid(), getpid(), options_.container_id);
   };
-  for (const Stranger& stranger : ports_.Strangers(own)) {
+  for (const Stranger& stranger : ports_.Strangers(program_runs, own)) {
     LogWarning("a stranger listens on a reserved port",
                {{"epoch", run_.epoch}, {"port", stranger.port}, {"holder", stranger.description}});
     Send(PortTakenMessage(run_.epoch, stranger.port, stranger.description));

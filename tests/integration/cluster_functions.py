@@ -111,6 +111,12 @@ def stop_early(args, ctx):
     keep(args, ctx, "rows", (rows, feed.next_batch(1), feed.should_stop()))
 
 
+def fail_when_told(args, _ctx):
+    """Raises when the pipe args[1] has a writer."""
+    with open(args[1], encoding="utf-8"):
+        raise CityError("Ulm")
+
+
 def fail_while_fed(_args, ctx):
     """Raises after its first rows."""
     ctx.get_data_feed().next_batch(10)

@@ -212,6 +212,12 @@ class BundleTest(unittest.TestCase):
         self.own.chmod(0o700)
         return other
 
+    def test_spark_does_not_unpack_what_is_shipped(self):
+        path = _spark_place.bundle_to_ship(str(self.bundle), self.digest)
+        self.assertEqual(pathlib.Path(path).suffixes, [".bundle"])
+        self.assertEqual(pathlib.Path(path).read_bytes(), self.bundle.read_bytes())
+        self.assertEqual(_spark_place.bundle_to_ship(str(self.bundle), self.digest), path)
+
     def test_is_unpacked_once(self):
         command = self.program()
         self.assertEqual(pathlib.Path(command[0]).read_text(encoding="utf-8"), "started")

@@ -164,6 +164,27 @@ class LocalTest(SourcesTests, SparkTest):
         cluster.shutdown(ssc)
         self.assertEqual(sorted(self.kept()), list(range(200)))
 
+    def test_a_stream_whose_node_fails(self):
+        from pyspark.streaming import StreamingContext  # pylint: disable=import-outside-toplevel
+        ssc = StreamingContext(self.sc, 3600)  # a graceful stop would wait for the end of the hour
+        told = self.site.folder / "fail"
+        os.mkfifo(told)
+        cluster = self.fed(cluster_functions.fail_when_told, 1, told)
+        cluster.train(ssc.queueStream([self.sc.parallelize(range(100), 2)]))
+        ssc.start()
+        told.write_text("", encoding="utf-8")
+        with self.assertRaises(cluster_functions.CityError):
+            cluster.shutdown(ssc)
+
+    def test_a_stream_that_cannot_be_fed_any_more(self):
+        from pyspark.streaming import StreamingContext  # pylint: disable=import-outside-toplevel
+        ssc = StreamingContext(self.sc, 1)
+        cluster = self.fed(cluster_functions.fail_while_fed)
+        cluster.train(ssc.queueStream([self.sc.parallelize(range(100), 2)] * 1000))
+        ssc.start()
+        with self.assertRaises(cluster_functions.CityError):
+            cluster.shutdown(ssc)
+
     def test_structured_streaming(self):
         source, cluster = self.site.folder / "source", self.fed(cluster_functions.take_rows)
         source.mkdir()
@@ -195,8 +216,8 @@ class LocalTest(SourcesTests, SparkTest):
         from tony.cluster import pipeline  # pylint: disable=import-outside-toplevel
         rows = [(number, [float(number)] * 3, "not used") for number in range(100)]
         frame = self.spark.createDataFrame(rows, "label long, image array<float>, other string")
-        estimator = pipeline.TFEstimator(train_fn=cluster_functions.keep_columns, tf_args={"folder": str(self.told)},
-                                         place="tony", job=MEMORY)
+        estimator = pipeline.TFEstimator(cluster_functions.keep_columns, {"folder": str(self.told)}, place="tony",
+                                         job=MEMORY)
         estimator.setInputMapping({"label": "y", "image": "x"}).setEpochs(2).setBatchSize(30)
         model = estimator.fit(frame)
         self.assertIsInstance(model, pipeline.TFModel)

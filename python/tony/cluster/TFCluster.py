@@ -241,11 +241,21 @@ class TFCluster:
         nodes.check()
 
     def _await_stream(self, ssc: Any, deadline: Optional[float]) -> None:
-        while not ssc.awaitTerminationOrTimeout(_STREAM_SECONDS):
-            late = deadline is not None and time.monotonic() > deadline
-            if late or self.nodes.ended or any(self._feeds.stopped(self.nodes, feed) for feed in self._feeds.names()):
-                ssc.stop(False, True)
-                return
+        """Waits for the end of the stream, or until nothing more can be fed, and then stops it."""
+        try:
+            while not ssc.awaitTerminationOrTimeout(_STREAM_SECONDS):
+                late = deadline is not None and time.monotonic() > deadline
+                if late or self.nodes.ended or any(self._feeds.stopped(self.nodes, feed)
+                                                   for feed in self._feeds.names()):
+                    # A graceful stop waits for micro-batches, which failed nodes do not take, for up to ten intervals.
+                    ssc.stop(False, not self.nodes.failed)
+                    return
+        except Exception:
+            # A micro-batch could not be fed, mostly as the nodes have failed.
+            if self.nodes.await_end(_feeding.END_SECONDS) and self.nodes.failed:
+                ssc.stop(False, False)
+                self.nodes.check()
+            raise
 
     def _end_feeds(self, deadline: Optional[float]) -> None:
         """Ends each feed when its data is consumed, since a node may read one to its end before it begins the next.

@@ -147,6 +147,12 @@ class RunningNodes:
         with self._changed:
             return self._ended
 
+    @property
+    def failed(self) -> bool:
+        """Whether the job has ended badly: check() raises then."""
+        with self._changed:
+            return self._failure is not None
+
     def check(self) -> None:
         """Raises what a node raised, or how the job ended badly. Nothing if it runs, or ended well."""
         with self._changed:

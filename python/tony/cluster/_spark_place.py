@@ -23,6 +23,9 @@ from . import _spark_task
 _log = logging.getLogger(__name__)
 _DYNAMIC_ALLOCATION = "spark.dynamicAllocation.enabled"
 _BUNDLE = "tony-runtime.tar.gz"
+# The bundle's name among Spark's files. Spark itself unpacks files whose names end with .tar.gz: for nothing, in the
+# driver and in each of its executors.
+_SHIPPED_BUNDLE = "tony-runtime.bundle"
 # Between two looks at the socket and at Spark's executors.
 _PAUSE = 0.2
 # Between two placing jobs that have not placed everything.
@@ -32,6 +35,8 @@ _MOST_KILLS = 20
 
 # The folders of files for Spark's executors, until this process ends.
 _folders: "List[tempfile.TemporaryDirectory[str]]" = []
+# The copies of the runtime bundle, by its digest.
+_bundles: Dict[str, str] = {}
 
 
 class _Node(NamedTuple):
@@ -83,6 +88,17 @@ def check(sc: Any) -> None:
                          "node; set it to false, or give place='tony'")
     if is_local(sc):
         raise ValueError(f"the master {sc.master} has no executors beside Spark's driver; give place='tony'")
+
+
+def bundle_to_ship(bundle: str, digest: str) -> str:
+    """The bundle under its other name: the same path each time, so that Spark's executors fetch it once for all
+    clusters of an application."""
+    if digest not in _bundles:
+        _folders.append(tempfile.TemporaryDirectory(prefix="tony-bundle-"))  # pylint: disable=consider-using-with
+        path = os.path.join(_folders[-1].name, _SHIPPED_BUNDLE)
+        shutil.copyfile(bundle, path)
+        _bundles[digest] = path
+    return _bundles[digest]
 
 
 class SparkLauncher:
@@ -159,9 +175,8 @@ class SparkLauncher:
                              "package")
         with open(bundle, "rb") as file:
             digest = hashlib.sha256(file.read()).hexdigest()
-        # The same path each time: Spark's executors fetch it once for all clusters of an application.
-        self._sc.addFile(bundle)
-        return _spark_task.Settings(None, _BUNDLE, digest, {}, speculation)
+        self._sc.addFile(bundle_to_ship(bundle, digest))
+        return _spark_task.Settings(None, _SHIPPED_BUNDLE, digest, {}, speculation)
 
     def _ship(self, path: str) -> str:
         """Gives a file to all Spark executors, under a name that no other file of the application has. Once: the next

@@ -8,7 +8,6 @@ import argparse
 import logging
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
-from pyspark import keyword_only  # type: ignore[import-not-found, unused-ignore]  # pylint: disable=import-error
 from pyspark.ml.base import Estimator, Model  # type: ignore[import-not-found, unused-ignore]  # pylint: disable=import-error
 from pyspark.ml.param import Param, Params, TypeConverters  # type: ignore[import-not-found, unused-ignore]  # pylint: disable=import-error
 from pyspark.sql import SparkSession  # type: ignore[import-not-found, unused-ignore]  # pylint: disable=import-error
@@ -106,8 +105,7 @@ class TFEstimator(Estimator, TFParams):  # type: ignore[misc, unused-ignore]
     ctx.get_data_feed(input_mapping=…). tf_args: the program's arguments. place, job: as for TFCluster.run().
     """
 
-    @keyword_only  # type: ignore[misc, untyped-decorator, unused-ignore]
-    def __init__(self, train_fn: Callable[..., Any], tf_args: Any, export_fn: Optional[Callable[..., Any]] = None,
+    def __init__(self, train_fn: Callable[..., Any], tf_args: Any, export_fn: Optional[Callable[..., Any]] = None, *,
                  place: str = "auto", job: Optional[Mapping[str, Any]] = None) -> None:
         super().__init__()
         if export_fn is not None:

@@ -40,8 +40,14 @@ std::vector<os::PortListener> TaskPorts::Listeners() const {
   return os::FindListeners(ports).value_or(std::vector<os::PortListener>());
 }
 
-std::vector<Stranger> TaskPorts::Strangers(const std::function<std::vector<pid_t>()>& own) const {
+std::vector<Stranger> TaskPorts::Strangers(bool program_runs,
+                                           const std::function<std::vector<pid_t>()>& own) const {
   std::vector<os::PortListener> foreign = Listeners();
+  if (program_runs) {
+    std::erase_if(foreign, [](const os::PortListener& listener) {
+      return listener.pid == 0 && listener.uid == geteuid();
+    });
+  }
   if (foreign.empty()) return {};
   // The own processes are listed after the first look, so they include those started meanwhile. A
   // process that ended meanwhile looks foreign, but is gone in the second look.

@@ -38,7 +38,13 @@ class TaskPorts {
 
   /// Returns the listeners that are not among the task's own processes. `own` returns those
   /// processes; it is called only if anybody listens.
-  std::vector<Stranger> Strangers(const std::function<std::vector<pid_t>()>& own) const;
+  ///
+  /// While the program runs (`program_runs`), a listener of this user whose process cannot be seen
+  /// does not count: most likely it is the program itself in the act of ending. The kernel takes
+  /// the descriptors from a process before it closes the sockets, and from the main thread before
+  /// the others have ended.
+  std::vector<Stranger> Strangers(bool program_runs,
+                                  const std::function<std::vector<pid_t>()>& own) const;
 
  private:
   std::vector<os::PortListener> Listeners() const;

@@ -14,7 +14,7 @@ namespace tony::os {
 /// One listening socket and one process that has it open.
 struct PortListener {
   uint16_t port = 0;
-  pid_t pid = 0;        // 0: the owner's descriptors are hidden from this process (another user's)
+  pid_t pid = 0;  // 0: the owner's descriptors cannot be seen: another user's, or it is ending
   std::string command;  // the process's short name; empty if pid is 0
   uid_t uid = 0;        // creator of the socket
 };

@@ -5,7 +5,11 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
+
+#include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "tests/os/network/network_support.h"
@@ -23,12 +27,16 @@ constexpr os::ServerOptions kReusing{.reuse_address = true, .reuse_port = true};
 // A child of the test that listens on a port until it is killed. Not thread safe.
 class ListeningChild {
  public:
-  explicit ListeningChild(int port) {
+  explicit ListeningChild(int port, bool without_main_thread = false) {
     os::LinePipe ready;
     pid_ = os::ForkChild([&] {
       ::prctl(PR_SET_NAME, "listener");
       const os::UniqueFd socket = os::ListenSocket(kReusing, static_cast<uint16_t>(port));
       ::dprintf(ready.write_fd(), "%s\n", socket.valid() ? "ready" : "failed");
+      if (without_main_thread) {
+        std::thread([] { ::pause(); }).detach();
+        ::syscall(SYS_exit, 0);
+      }
       while (socket.valid()) ::pause();
     });
     EXPECT_EQ(ready.ReadLine(), "ready");
@@ -57,7 +65,7 @@ TEST(TaskPortsTest, HoldsNothingBeforeItIsAskedTo) {
   const TaskPorts ports;
   EXPECT_EQ(ports.task_port(), 0);
   EXPECT_EQ(ports.visualization_port(), 0);
-  EXPECT_THAT(ports.Strangers(Nobody), IsEmpty());
+  EXPECT_THAT(ports.Strangers(true, Nobody), IsEmpty());
 }
 
 TEST(TaskPortsTest, ReservesOneOrTwo) {
@@ -113,7 +121,7 @@ TEST(TaskPortsTest, NamesAStrangerOnEachPort) {
   TaskPorts ports;
   ASSERT_TRUE(ports.Reserve(true).ok());
   const ListeningChild one(ports.task_port()), two(ports.visualization_port());
-  const std::vector<Stranger> strangers = ports.Strangers(Nobody);
+  const std::vector<Stranger> strangers = ports.Strangers(true, Nobody);
   ASSERT_THAT(strangers, SizeIs(2));
   for (const Stranger& stranger : strangers) {
     const pid_t pid = stranger.port == ports.task_port() ? one.pid() : two.pid();
@@ -125,14 +133,15 @@ TEST(TaskPortsTest, DoesNotNameTheTasksOwn) {
   TaskPorts ports;
   ASSERT_TRUE(ports.Reserve(false).ok());
   const ListeningChild own(ports.task_port()), stranger(ports.task_port());
-  const std::vector<Stranger> strangers = ports.Strangers([&] {
+  const std::vector<Stranger> strangers = ports.Strangers(true, [&] {
     return std::vector<pid_t>{1, own.pid()};
   });
   ASSERT_THAT(strangers, SizeIs(1));
   EXPECT_THAT(strangers[0].description, HasSubstr(absl::StrCat("pid ", stranger.pid(), " ")));
-  EXPECT_THAT(ports.Strangers([&] {
-    return std::vector<pid_t>{own.pid(), stranger.pid()};
-  }),
+  EXPECT_THAT(ports.Strangers(true,
+                              [&] {
+                                return std::vector<pid_t>{own.pid(), stranger.pid()};
+                              }),
               IsEmpty());
 }
 
@@ -141,7 +150,7 @@ TEST(TaskPortsTest, DoesNotNameOneThatEndsWhileItLooks) {
   ASSERT_TRUE(ports.Reserve(false).ok());
   ListeningChild own(ports.task_port());
   int asked = 0;
-  const auto strangers = ports.Strangers([&]() -> std::vector<pid_t> {
+  const auto strangers = ports.Strangers(true, [&]() -> std::vector<pid_t> {
     ++asked;
     own.End();
     return {};
@@ -150,14 +159,27 @@ TEST(TaskPortsTest, DoesNotNameOneThatEndsWhileItLooks) {
   EXPECT_THAT(strangers, IsEmpty());
 }
 
+// The child's main thread has ended, and another one holds the socket: so is each program with
+// threads for a moment when it ends, and for a longer one on a busy machine.
+TEST(TaskPortsTest, DoesNotNameAProgramThatIsEnding) {
+  TaskPorts ports;
+  ASSERT_TRUE(ports.Reserve(false).ok());
+  const ListeningChild ending(ports.task_port(), /*without_main_thread=*/true);
+  ASSERT_TRUE(os::WaitForState(ending.pid(), 'Z'));
+  EXPECT_THAT(ports.Strangers(true, Nobody), IsEmpty());
+  // After the program's end it is somebody else.
+  EXPECT_THAT(ports.Strangers(false, Nobody), SizeIs(1));
+}
+
 TEST(TaskPortsTest, AsksNobodyWhileNobodyListens) {
   TaskPorts ports;
   ASSERT_TRUE(ports.Reserve(true).ok());
   int asked = 0;
-  EXPECT_THAT(ports.Strangers([&]() -> std::vector<pid_t> {
-    ++asked;
-    return {};
-  }),
+  EXPECT_THAT(ports.Strangers(true,
+                              [&]() -> std::vector<pid_t> {
+                                ++asked;
+                                return {};
+                              }),
               IsEmpty());
   EXPECT_EQ(asked, 0);
 }

@@ -284,7 +284,8 @@ absl::Status ApplicationMaster::OpenServer(const std::string& authority_pem,
                        [this] { OnFinished(); }, [this](const std::string& why) { OnDeposed(why); },
                        [this] {
                          if (feeds_ != nullptr) feeds_->OnStep();
-                       }});
+                       },
+                       [this](std::function<void()> done) { AwaitLogs(std::move(done)); }});
   TONY_ASSIGN_OR_RETURN(
       server_, rpc::MasterServer::Start(platform_->host(), platform_->peers(), credentials,
                                         *job_service_, *executor_service_,
@@ -298,9 +299,14 @@ absl::Status ApplicationMaster::OpenLogCollector() {
   if (!platform_->collects_logs()) return absl::OkStatus();
   TONY_ASSIGN_OR_RETURN(const rpc::Credentials own,
                         authority_->Issue(rpc::ClientRole(platform_->job_id())));
-  log_collector_ = std::make_unique<LogCollector>(
-      platform_->folder(), rpc::TunnelDialer(server_->address(), own),
-      [this](const std::string& note) { loop_.Post([this, note] { RecordClientsNote(note); }); });
+  log_collector_ = std::make_unique<LogCollector>(platform_->folder(),
+                                                  rpc::TunnelDialer(server_->address(), own),
+                                                  [this](const std::string& note) {
+                                                    loop_.Post([this, note] {
+                                                      if (!history_->ended())
+                                                        history_->Record(core::JobNote{note});
+                                                    });
+                                                  });
   return absl::OkStatus();
 }
 
@@ -415,12 +421,13 @@ void ApplicationMaster::OnOwnerLost() {
        "The client that submitted the job went away before it had connected");
 }
 
-void ApplicationMaster::OnFinished() {
-  if (log_collector_ == nullptr) return Conclude();
-  log_collector_->AwaitAll([this] { loop_.Post([this] { Conclude(); }); });
+// Whoever hears that the job is over finds all of its logs.
+void ApplicationMaster::AwaitLogs(std::function<void()> done) {
+  if (log_collector_ == nullptr) return done();
+  log_collector_->AwaitAll([this, done = std::move(done)] { loop_.Post(done); });
 }
 
-void ApplicationMaster::Conclude() {
+void ApplicationMaster::OnFinished() {
   // The archive is flushed first, so that anyone who hears that the job is over finds all of its
   // events.
   archive_.reset();

@@ -92,7 +92,7 @@ class ApplicationMaster {
   void OnOwnerAttached();
   void OnOwnerLost();
   void OnFinished();
-  void Conclude();
+  void AwaitLogs(std::function<void()> done);
   void OnConcluded();
   void OnSaid();
   /// Answers a tunnel with this process's own logs, as an executor answers with its own.

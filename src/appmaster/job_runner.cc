@@ -121,14 +121,31 @@ void JobRunner::CarryOut() {
   // An effect may apply further inputs. Their effects are queued here and run after the present
   // ones, not nested.
   if (std::exchange(carrying_out_, true)) return;
-  while (!deposed_ && !steps_.empty() && steps_.front().kept) {
-    const Step step = std::move(steps_.front());
+  while (!deposed_ && !holding_ && !steps_.empty() && steps_.front().kept) {
+    Step step = std::move(steps_.front());
     steps_.pop_front();
-    for (const core::JobEffect& effect : step.effects) {
-      std::visit([this](const auto& kind) { Run(kind); }, effect);
+    for (auto effect = step.effects.begin(); effect != step.effects.end(); ++effect) {
+      if (HoldsEnd(*effect)) {
+        step.effects.erase(step.effects.begin(), effect);
+        steps_.push_front(std::move(step));
+        break;
+      }
+      std::visit([this](const auto& kind) { Run(kind); }, *effect);
     }
   }
   carrying_out_ = false;
+}
+
+bool JobRunner::HoldsEnd(const core::JobEffect& effect) {
+  const auto* const record = std::get_if<core::effect::Record>(&effect);
+  if (record == nullptr || !std::holds_alternative<core::JobEnded>(record->body)) return false;
+  if (parts_.before_end == nullptr || std::exchange(end_asked_, true)) return false;
+  holding_ = true;
+  parts_.before_end([this] {
+    holding_ = false;
+    CarryOut();
+  });
+  return true;
 }
 
 void JobRunner::Run(const core::effect::ReclaimContainers& effect) {

@@ -41,6 +41,9 @@ class JobRunner : public core::ClusterBackend::Listener {
     std::function<void(const std::string& why)> on_deposed;
     /// The machine has taken inputs, and may have given up containers.
     std::function<void()> on_step = [] {};
+    /// What has to be done once no container is left and before the last event is recorded, if
+    /// anything. Calls `done` from the loop.
+    std::function<void(std::function<void()> done)> before_end = nullptr;
   };
 
   JobRunner(core::JobMachine& machine, Parts parts);
@@ -75,6 +78,8 @@ class JobRunner : public core::ClusterBackend::Listener {
   void OnKept(const absl::Status& status);
   /// Runs the effects of steps whose decisions are kept, in order.
   void CarryOut();
+  /// Whether the effect, the job's last event, has to wait. Lets before_end begin the first time.
+  bool HoldsEnd(const core::JobEffect& effect);
   void Run(const core::effect::Journal&) {}  // ApplyTaken() takes these out
   void Run(const core::effect::ReclaimContainers& effect);
   void Run(const core::effect::RequestContainers& effect);
@@ -103,6 +108,8 @@ class JobRunner : public core::ClusterBackend::Listener {
   std::vector<core::JobInput> taken_;
   std::deque<Step> steps_;  ///< not carried out yet, oldest first
   bool carrying_out_ = false;
+  bool holding_ = false;    ///< the first effect of steps_ waits for before_end
+  bool end_asked_ = false;  ///< before_end was called
   bool deposed_ = false;
   bool said_loss_ = false;
   std::unique_ptr<EventLoop::Handle> deadline_;

@@ -6,7 +6,6 @@
 #include <chrono>
 
 #include <utility>
-#include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -17,9 +16,12 @@
 namespace tony::appmaster {
 namespace {
 
+/// The pause grows by this with each retry, up to kMostPauses times. An executor whose stream is
+/// broken comes back, or its container is given up.
 constexpr std::chrono::milliseconds kRetryPause{500};
-/// An executor whose stream is broken comes back, or its container is given up.
-constexpr int kMostRetries = 120;
+constexpr int kMostPauses = 20;
+/// Beyond that only this process's log tells whose last lines are missing.
+constexpr int kMostNotes = 20;
 /// How long the last lines may take. An executor that ends waits a second for its readers.
 constexpr std::chrono::seconds kLastLines{5};
 
@@ -89,31 +91,38 @@ void LogCollector::Open(Copy& copy) {
 void LogCollector::OnReceived(const std::string& container, const absl::Status& status) {
   Copy& copy = copies_.at(container);
   copy.receiver.reset();
-  if (!status.ok() && !absl::IsNotFound(status) && !done_ && ++copy.retries < kMostRetries) {
-    copy.retry = loop_.After(kRetryPause, [this, &copy] { Open(copy); });
+  if (!status.ok() && !absl::IsNotFound(status) && !done_) {
+    copy.retries = std::min(copy.retries + 1, kMostPauses);
+    copy.retry = loop_.After(copy.retries * kRetryPause, [this, &copy] { Open(copy); });
     return;
   }
-  if (!status.ok()) {
-    LogWarning("the end of a container's logs has not come",
-               {{"task", copy.origin.task}, {"container", container}, {"why", status.message()}});
-    note_(absl::StrCat("The last lines of ", copy.origin.task,
-                       " may be missing: its executor (container ", container,
-                       ") was lost before it had sent them"));
-  }
+  if (!status.ok()) SayIncomplete(copy, std::string(status.message()));
   copies_.erase(container);
   EndIfAllCame();
+}
+
+void LogCollector::SayIncomplete(const Copy& copy, const std::string& why) {
+  LogWarning("the end of a container's logs has not come",
+             {{"task", copy.origin.task}, {"container", copy.origin.container}, {"why", why}});
+  if (++notes_ > kMostNotes) return;
+  note_(absl::StrCat("The last lines of ", copy.origin.task, " may be missing, from its container ",
+                     copy.origin.container, ": ", why,
+                     notes_ == kMostNotes ? "; further ones are named in am.log only" : ""));
 }
 
 void LogCollector::AwaitAll(std::function<void()> done) {
   loop_.Post([this, done = std::move(done)]() mutable {
     done_ = std::move(done);
-    std::vector<std::string> waiting;  // whose executors cannot be asked any more
-    for (const auto& [container, copy] : copies_) {
-      if (copy.receiver == nullptr) waiting.push_back(container);
-    }
-    for (const std::string& container : waiting) copies_.erase(container);
+    // Executors that cannot be reached now will not be any more.
+    std::erase_if(copies_, [this](const auto& entry) {
+      const bool waits = entry.second.receiver == nullptr;
+      if (waits) SayIncomplete(entry.second, "its executor was lost");
+      return waits;
+    });
     deadline_ = loop_.After(kLastLines, [this] {
-      LogWarning("not all logs have come", {{"containers", copies_.size()}});
+      for (const auto& [container, copy] : copies_) {
+        SayIncomplete(copy, absl::StrCat("they have not come within ", kLastLines.count(), " s"));
+      }
       copies_.clear();
       EndIfAllCame();
     });

@@ -47,6 +47,7 @@ class LogCollector {
   };
 
   void Open(Copy& copy);
+  void SayIncomplete(const Copy& copy, const std::string& why);
   void OnReceived(const std::string& container, const absl::Status& status);
   void EndIfAllCame();
 
@@ -55,7 +56,8 @@ class LogCollector {
   EventLoop loop_;
   history::LogMirror mirror_;
   std::map<std::string, Copy> copies_;  ///< by container; those that are not over
-  std::function<void()> done_;          ///< set once AwaitAll() was called
+  int notes_ = 0;
+  std::function<void()> done_;  ///< set once AwaitAll() was called
   std::unique_ptr<EventLoop::Handle> deadline_;
   std::thread thread_;
 };

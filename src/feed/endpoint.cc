@@ -158,7 +158,10 @@ absl::Status Endpoint::OnHello(Session& session, const FrameHeader& header,
   }
   session.known = true;
   if (!running_) {
-    session.connection->Send(FrameType::kAway, 0, why_not_running_);
+    const auto feed = feeds_.find(hello->partition.feed);
+    const bool over = feed != feeds_.end() && feed->second->over();
+    session.connection->Send(over ? FrameType::kStop : FrameType::kAway, 0,
+                             over ? "" : why_not_running_);
     session.connection->Finish();
     return absl::OkStatus();
   }

@@ -369,14 +369,15 @@ bool Feed::WaitsForProgram(const Producer& producer, bool program_waits) const {
 
 // A producer may think as long as it likes unless it is in somebody's way: its partition is wanted
 // by another attempt, as for a host that hangs with its connections open, or its place in this
-// worker. So whoever waits as BUSY waits for one that gets on, or soon loses its lease.
+// worker, or the feed's end waits for it. So whoever waits as BUSY waits for one that gets on, or
+// soon loses its lease.
 bool Feed::IsStalled(const Producer& producer, TimePoint now) const {
   if (!KeepsProgramWaiting(producer) ||
       now - std::max(producer.credited_at, producer.connection->received_at()) <
           producer.hello.timeout) {
     return false;
   }
-  return producer.awaited || Count(State::kQueued) + Count(State::kGranted) > 0;
+  return producer.awaited || ending_ || Count(State::kQueued) + Count(State::kGranted) > 0;
 }
 
 std::string Feed::WhyLate(Producer& producer, bool program_waits, TimePoint now) const {

@@ -45,7 +45,7 @@ class Feed {
   /// AlreadyExists – a program is attached. ResourceExhausted – no memory for the slots.
   absl::Status Attach(FrameConnection& program);
   /// The program's connection is over: its slots are dropped, and the producers that it had begun
-  /// with get ERROR with `sentence`.
+  /// with get AWAY with `sentence`.
   void Detach(const std::string& sentence);
   /// A frame of the program. InvalidArgument – the program breaks the protocol.
   /// FailedPrecondition – it has sent too many or too few results. The caller then ends the
@@ -65,7 +65,7 @@ class Feed {
   absl::Status OnProducerFrame(uint64_t number, const FrameHeader& header);
   /// The producer's connection is over.
   void OnProducerGone(uint64_t number);
-  /// Ends all producers with ERROR, since the program does not run.
+  /// Ends all producers with AWAY, since the program does not run.
   void Refuse(const std::string& sentence);
 
   // ---- The ApplicationMaster ----
@@ -95,6 +95,8 @@ class Feed {
   void OnDrained();
   /// Whether nobody uses the feed, and it has nothing to remember.
   bool idle() const;
+  /// Nobody wants more of this feed.
+  bool over() const { return terminated_ || ended_; }
 
  private:
   using State = Producer::State;

@@ -66,6 +66,30 @@ int LogMirror::ShiftOf(const LogOrigin& origin, const logs::ContainerLogFile& fi
   return shifts.emplace(origin.container, next).first->second;
 }
 
+// logs::SegmentedLog replaces a segment that it drops by a line, and removes the file with the line
+// before it; the times of a dropped segment go with it. logs::BoundLog() keeps the first segment,
+// the newest and the one before that.
+void LogMirror::DropAsWriter(const LogOrigin& origin, const logs::ContainerLogFile& file,
+                             bool replaced) {
+  if (file.times) return;
+  logs::ContainerLogFile dropped = file;
+  if (file.of_program()) {
+    if (!replaced) return;
+    dropped.times = true;
+    Drop(origin, dropped);
+    dropped.times = false;
+    dropped.segment = file.segment - 1;
+  } else {
+    dropped.segment = file.segment - 2;
+  }
+  if (dropped.segment > 1) Drop(origin, dropped);
+}
+
+void LogMirror::Drop(const LogOrigin& origin, logs::ContainerLogFile file) {
+  unlink(PathOf(origin, file).c_str());
+  copies_.erase({origin.container, file});
+}
+
 // A log is found by its first segment, which may be an origin's that comes later, or never.
 absl::Status LogMirror::MakeFirst(const std::string& log) {
   if (os::OpenOrMakeFile(log, O_WRONLY | O_APPEND | O_NOFOLLOW).valid()) return absl::OkStatus();
@@ -82,6 +106,9 @@ absl::Status LogMirror::Take(const LogOrigin& origin, const logs::LogPiece& piec
   const std::lock_guard lock(mutex_);
   if (closed_) return absl::CancelledError("no more logs are copied");
   const std::string path = PathOf(origin, piece.file);
+  const auto before = copies_.find({origin.container, piece.file});
+  const bool replaced = before != copies_.end() && before->second.version != piece.version;
+  if (before == copies_.end() || replaced) DropAsWriter(origin, piece.file, replaced);
   Copy& copy = copies_[{origin.container, piece.file}];
   if (copy.version != piece.version) {
     // Another version is another file with the same name: the copy starts again from zero.

@@ -30,8 +30,8 @@ struct LogOrigin {
 /// Writes pieces of logs into the folder. The place of a piece is computed from numbers; nothing
 /// that the sender chooses becomes part of a path. Several containers of a task may have written
 /// the same log (executor.log, for example): their segments are in the order that the origins
-/// name, or else in that of their first bytes. Bytes that come again change nothing. Thread
-/// safe.
+/// name, or else in that of their first bytes. Bytes that come again change nothing. What the
+/// writers of the logs remove for their limits is removed here, too. Thread safe.
 class LogMirror {
  public:
   explicit LogMirror(storage::JobFolder folder) : folder_(std::move(folder)) {}
@@ -62,6 +62,9 @@ class LogMirror {
   std::string PathOf(const LogOrigin& origin, const logs::ContainerLogFile& file);
   /// The number that is added to the log's segment numbers.
   int ShiftOf(const LogOrigin& origin, const logs::ContainerLogFile& file, const std::string& log);
+  /// Removes what the writer has removed since it has begun this segment, or replaced it.
+  void DropAsWriter(const LogOrigin& origin, const logs::ContainerLogFile& file, bool replaced);
+  void Drop(const LogOrigin& origin, logs::ContainerLogFile file);
   static absl::Status MakeFirst(const std::string& log);
 
   const storage::JobFolder folder_;

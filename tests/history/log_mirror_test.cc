@@ -4,8 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "absl/strings/str_cat.h"
 #include "logs/log_reader.h"
+#include "logs/log_segments.h"
 #include "tests/os/temporary_folder.h"
 
 namespace tony::history {
@@ -99,6 +102,28 @@ TEST_F(LogMirrorTest, ContainersMayHaveTheirPlaces) {
   LogMirror next{storage::JobFolder(folder_.path())};
   EXPECT_TRUE(next.Take(second, {kExecutor, 1, 0, "later\n"}).ok());
   EXPECT_THAT(Lines(log), ElementsAre("earlier", "later"));
+}
+
+TEST_F(LogMirrorTest, WhatTheWriterHasDroppedIsDropped) {
+  const auto segment = [](Stream stream, int number, bool times = false) {
+    return logs::ContainerLogFile{stream, stream == Stream::kStdout ? 1 : 0, number, times};
+  };
+  for (int number = 1; number <= 5; ++number) {
+    EXPECT_TRUE(Take(kWorker, segment(Stream::kExecutor, number), 0, "x\n").ok());
+    EXPECT_TRUE(Take(kWorker, segment(Stream::kStdout, number, true), 0, "t").ok());
+    EXPECT_TRUE(Take(kWorker, segment(Stream::kStdout, number), 0, "x\n").ok());
+  }
+  const std::string folder = folder_.path() + "/logs/worker-0/";
+  EXPECT_THAT(logs::FindLogSegments(folder + "executor.log"), ElementsAre(1, 4, 5));
+  const std::string log = folder + "attempt-1/stdout.log";
+  EXPECT_THAT(logs::FindLogSegments(log), ElementsAre(1, 2, 3, 4, 5));
+  // The second segment, then the third one, is replaced by a line that says so.
+  for (int number : {2, 3}) {
+    EXPECT_TRUE(Take(kWorker, segment(Stream::kStdout, number), 0, "dropped\n", 2).ok());
+    EXPECT_FALSE(std::filesystem::exists(logs::LogTimesPath(log, number)));
+  }
+  EXPECT_THAT(logs::FindLogSegments(log), ElementsAre(1, 3, 4, 5));
+  EXPECT_THAT(Lines(log), ElementsAre("x", "dropped", "x", "x"));
 }
 
 TEST_F(LogMirrorTest, NothingIsWrittenOutsideOfTheFolder) {

@@ -232,6 +232,8 @@ class BundleTest(unittest.TestCase):
             self.program()
             self.assertEqual(len(self.unpacked()), 2)
         shutil.rmtree(self.own / f"runtime-{self.digest[:16]}")
+        for left in ("unpacking-abc", "runtime-fedcba9876543210.removed"):  # by processes that were killed
+            (self.own / left / "tony-runtime").mkdir(parents=True)
         self.program()
         self.assertEqual(self.unpacked(), [f"runtime-{self.digest[:16]}"])
 

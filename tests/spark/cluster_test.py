@@ -60,10 +60,14 @@ class SparkTest(OwnSiteTest):
         self.addCleanup(cluster.nodes.job.ask_to_stop)
         return cluster
 
-    def kept(self):
-        """All that the nodes have left, as one list."""
+    def kept_by_node(self):
+        """What the nodes have left."""
         import pickle  # pylint: disable=import-outside-toplevel
-        return sum((pickle.loads(path.read_bytes()) for path in sorted(self.told.iterdir())), [])
+        return [pickle.loads(path.read_bytes()) for path in sorted(self.told.iterdir())]
+
+    def kept(self):
+        """All of it, as one list."""
+        return sum(self.kept_by_node(), [])
 
 
 class SourcesTests:
@@ -109,6 +113,12 @@ class SourcesTests:
         self.assertEqual((server.uneven, len(self.kept()), len(set(self.kept()))), (False,) + (1007 - lost + 10,) * 2)
         self.assertIn(f"even='drop': {lost} rows were left out", "".join(logs.output))
         self.assertIn("even='drop': 1 rows were left out", logs.output[-1])
+
+    def test_nodes_that_train_together_and_want_no_more(self):
+        cluster = self.fed(cluster_functions.take_until_200, 2, even="repeat")
+        cluster.train(self.sc.parallelize([[0.5] * 100] * 20000, 50), 2)
+        cluster.shutdown(timeout=60)
+        self.assertEqual({len(rows) for rows in self.kept_by_node()} - {200}, set())
 
     def test_inference(self):
         cluster = self.fed(cluster_functions.double, 2)

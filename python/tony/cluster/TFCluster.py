@@ -136,6 +136,8 @@ class TFCluster:
                 return
             order = _feeding.Order(qname, False, feed_timeout, self._even())
             self._say_changed(sum(sum(changed) for changed in self._feed_here(data, epochs, order)))
+        except _frames.NotWanted:
+            return
         except Exception as error:
             # The feed's error, also within Spark's, is mostly the consequence of what has become of the nodes.
             of_feed = isinstance(error, TonyError) or _frames.__name__ in str(error)
@@ -181,7 +183,7 @@ class TFCluster:
                 # The same numbers, so partitions that were consumed are skipped. Nodes may be elsewhere now.
                 _log.warning("a node was lost while it was fed; the rest is fed again when all nodes run")
                 left = deadline - time.monotonic()
-                order = order._replace(endpoints=_feeding.await_endpoints(self.nodes, left, order.even))
+                order = order._replace(endpoints=_feeding.await_endpoints(self.nodes, left, qname, order.even))
 
     def _task_order(self, qname: str, epochs: int, partitions: int, results: bool,
                     feed_timeout: float) -> _spark.TaskOrder:
@@ -189,7 +191,7 @@ class TFCluster:
         # A task that waits in a Spark executor could keep out the very node for which it waits.
         patience = _BRIEF_SECONDS if self.nodes.backend == _place.SPARK else feed_timeout
         even = None if results else self._even()
-        return _spark.TaskOrder(_feeding.await_endpoints(self.nodes, feed_timeout, even), qname, first,
+        return _spark.TaskOrder(_feeding.await_endpoints(self.nodes, feed_timeout, qname, even), qname, first,
                                 max(1, partitions), results, feed_timeout, min(patience, feed_timeout), even)
 
     def _feed_here(self, data: Any, epochs: int, order: _feeding.Order) -> Iterator[List[Any]]:

@@ -13,10 +13,11 @@ from . import _frames, _producer, _rows, _sources
 
 NONE, DROP, REPEAT = "none", "drop", "repeat"
 MODES = (NONE, DROP, REPEAT)
-# Numbers of the shares that are acknowledged for themselves: beyond those of all partitions.
-_FIRST_SHARE = 1 << 40
-# Rows of a node in the first round, when the size of a row is not known, and in any.
-_FIRST_ROWS, _MOST_ROWS = 64, 8192
+# Numbers of the other nodes' shares, which are acknowledged for themselves: beyond those of all partitions, and without
+# gaps, since an endpoint and the ApplicationMaster keep them as ranges.
+_SHARES_OF_NODE = 1 << 40
+# Rows of a node in any round. The first one, when the size of a row is not known, has one.
+_MOST_ROWS = 8192
 
 
 class Even(NamedTuple):
@@ -110,8 +111,10 @@ def feed(endpoints: _producer.Endpoints, attempt: _producer.Attempt, source: Any
     feedings: List[_producer.Feeding] = []
     try:
         for index, endpoint in enumerate(even.choose(endpoints)):
-            number = _FIRST_SHARE + attempt.attempt * len(even.tasks) + index if index else attempt.partition
-            share = attempt._replace(partition=number)
+            number = index * _SHARES_OF_NODE + attempt.attempt if index else attempt.partition
+            # The first node's waits for the beginning at all others, each of which may have to make room.
+            timeout = attempt.timeout * (1 if index else len(even.tasks))
+            share = attempt._replace(partition=number, timeout=timeout)
             feedings.append(_producer.begin(endpoints, share, [endpoint], patience))
             if feedings[-1].outcome is not None:
                 return Outcome(feedings[-1].outcome != _frames.STOP, 0)
@@ -128,10 +131,11 @@ class _Rounds:
         self._feedings = feedings
         self._mode = mode
         self._slot_bytes = min(feeding.slot_bytes for feeding in feedings)
-        self._rows = _FIRST_ROWS
+        self._rows = 1
         self._poll = select.poll()
         for feeding in feedings:
             self._poll.register(feeding, select.POLLIN)
+            feeding.take_pending()  # what begin() has read already, poll() does not see
 
     def run(self, source: Any) -> Outcome:
         """Sends all of it."""

@@ -52,6 +52,7 @@ class KnownEndpoints:
         self._nodes = nodes
         self._lock = threading.Lock()
         self._found: Optional[_producer.Endpoints] = None
+        self._over: Set[str] = set()  # feeds of which nobody wants more
         self._given_up: Set[str] = set()
 
     def get(self) -> _producer.Endpoints:
@@ -59,7 +60,9 @@ class KnownEndpoints:
         with self._lock:
             self._nodes.check()
             if self._found is None:
-                self._found = _producer.endpoints_from(self._nodes.job.feeds())
+                answer = self._nodes.job.feeds()
+                self._found = _producer.endpoints_from(answer)
+                self._over = {entry["feed"] for entry in answer.get("feeds", []) if entry["state"] != "open"}
             return self._found
 
     def forget(self) -> None:
@@ -72,12 +75,15 @@ class KnownEndpoints:
         with self._lock:
             self._given_up.add(_roles.trained_by(self._nodes.nodes)[worker].task)
 
-    def of_all(self, even: _even.Even) -> _producer.Endpoints:
+    def of_all(self, even: _even.Even, feed: str) -> _producer.Endpoints:
         """Where nodes are fed that share the rows.
 
-        Raises FinalError if one of them has ended well, as the others are not to train alone.
+        Raises FinalError if one of them has ended well, as the others are not to train alone, and NotWanted if they
+        want no more.
         """
         found = self.get()
+        if feed in self._over:
+            raise _frames.NotWanted(f"nobody wants more of the feed {feed!r} of job {found.job}")
         present = {endpoint.task for endpoint in found.tasks}
         ended = [task for task in even.tasks if task not in present and self._nodes.has_succeeded(task)]
         if ended:
@@ -102,16 +108,18 @@ class KnownEndpoints:
         return found, candidates[worker % len(candidates)]
 
 
-def await_endpoints(nodes: RunningNodes, timeout: float, even: Optional[_even.Even] = None) -> _producer.Endpoints:
+def await_endpoints(nodes: RunningNodes, timeout: float, feed: str,
+                    even: Optional[_even.Even] = None) -> _producer.Endpoints:
     """Where the nodes are fed, as soon as all of them can be that have not ended well; after a while only some.
 
-    With `even` all of them. Raises what a node raised if the job ends, and TonyError after `timeout` seconds.
+    With `even` all of them. Raises what a node raised if the job ends, NotWanted (only with `even`) and FinalError, and
+    TonyError after `timeout` seconds.
     """
     known = KnownEndpoints(nodes)
     begun = time.monotonic()
     while True:
         try:
-            found = known.get() if even is None else known.of_all(even)
+            found = known.get() if even is None else known.of_all(even, feed)
             present = {endpoint.task for endpoint in found.tasks}
             missing = [node.task for node in _roles.trained_by(nodes.nodes)
                        if node.task not in present and not nodes.has_succeeded(node.task)]
@@ -120,6 +128,8 @@ def await_endpoints(nodes: RunningNodes, timeout: float, even: Optional[_even.Ev
                 return found
             raise _frames.NodeUnavailable(f"{', '.join(missing) or 'no node'} of job {nodes.job.id} cannot be fed: "
                                           f"after {timeout:g} s (feed_timeout) it does not run")
+        except (_frames.FinalError, _frames.NotWanted):
+            raise
         except TonyError:
             known.forget()
             if nodes.await_end(_BETWEEN_ATTEMPTS_SECONDS):
@@ -164,7 +174,11 @@ def _feed_once(known: KnownEndpoints, order: Order, work: Work, worker: int) -> 
     if order.even is None:
         endpoints, endpoint = known.of_worker(worker)
         return _drain(_producer.feed(endpoints, attempt, work.batches, [endpoint]))
-    outcome = _even.feed(known.of_all(order.even), attempt, _even.PieceSource(work.pieces), order.even)
+    try:
+        endpoints = known.of_all(order.even, order.feed)
+    except _frames.NotWanted:
+        return False, []
+    outcome = _even.feed(endpoints, attempt, _even.PieceSource(work.pieces), order.even)
     return outcome.wanted, [outcome.changed]
 
 

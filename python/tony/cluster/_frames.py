@@ -48,6 +48,10 @@ class FinalError(FeedError):
     """Another attempt would end in the same way, and the job has nothing to say about it."""
 
 
+class NotWanted(FeedError):
+    """Nobody wants more of this feed: a node has called terminate(), or it was ended."""
+
+
 class RowTooLarge(FinalError):
     """A row does not fit into a slot."""
 

@@ -17,6 +17,8 @@ _CONNECT_SECONDS = 30
 _REASON_SECONDS = 1
 # Between two attempts to begin.
 _PAUSE_SECONDS = 0.5
+# An endpoint that cannot be reached for so long is gone. It may have closed a connection since it has too many new ones.
+_GONE_SECONDS = 2
 
 Batches = Callable[[int], Iterable[_rows.Encoded]]
 
@@ -255,16 +257,20 @@ def begin(endpoints: Endpoints, attempt: Attempt, tasks: Sequence[Endpoint], pat
     """Begins at the first of `tasks` whose executor lives, when its program runs.
 
     A node whose program is started again keeps its share of the data. That of a lost executor goes to the next one:
-    leases make any worker right. Raises NodeUnavailable after `patience` seconds, or if no executor is left.
+    leases make any worker right. Raises NodeUnavailable after `patience` seconds, or if no executor is left for two.
     """
     deadline = time.monotonic() + patience
+    gone = time.monotonic() + min(patience, _GONE_SECONDS)
     left = list(tasks)
     while True:
         try:
             return _begin_at(endpoints, left[0], attempt)
         except _frames.ConnectionLost as error:
             del left[0]
-            if not left:
+            if not left and time.monotonic() < gone:
+                time.sleep(_PAUSE_SECONDS)
+                left = list(tasks)
+            elif not left:
                 raise _frames.NodeUnavailable(f"{error}; no other node of job {endpoints.job} that this producer knows "
                                               "can be reached") from error
         except _frames.NodeUnavailable:

@@ -23,6 +23,8 @@ _REDEEM_SECONDS = 70.0
 _KILL_SECONDS = 5.0
 _FILLER_SECONDS = 1.0
 _LOCK_PAUSE = 0.05
+# Folders beside the unpacked bundles: one that is being unpacked, and the ending of one that is being removed.
+_UNPACKING, _REMOVED = "unpacking-", ".removed"
 
 
 class Settings(NamedTuple):
@@ -123,11 +125,11 @@ def _unpack(archive: str, digest: str, folder: str) -> None:
     if sha.hexdigest() != digest:
         raise RuntimeError(f"{archive} is not the driver's runtime bundle: its digest is {sha.hexdigest()}, not "
                            f"{digest}")
-    unpacked = tempfile.mkdtemp(dir=_own_folder())
+    unpacked = tempfile.mkdtemp(prefix=_UNPACKING, dir=_own_folder())
     try:
         with tarfile.open(archive) as bundle:
             bundle.extractall(unpacked)
-        shutil.rmtree(folder, ignore_errors=True)
+        _remove(folder)
         os.rename(unpacked, folder)
     finally:
         shutil.rmtree(unpacked, ignore_errors=True)
@@ -160,14 +162,25 @@ def program(settings: Settings, locks: List[int], file_of: Any) -> List[str]:
     return command
 
 
+def _remove(folder: str) -> None:
+    """Removes a bundle: under another name, so that nobody starts what is left of one if this process is killed."""
+    aside = folder + _REMOVED
+    shutil.rmtree(aside, ignore_errors=True)
+    if os.path.exists(folder):
+        os.rename(folder, aside)
+        shutil.rmtree(aside, ignore_errors=True)
+
+
 def _remove_unused(own: str, but: str) -> None:
-    """Removes the bundles of other versions, unless their locks are held."""
+    """Removes the bundles of other versions, unless their locks are held, and what killed processes have left."""
     for name in os.listdir(own):
-        if not name.startswith("runtime-") or name.endswith(".lock") or name == but:
+        if name.startswith(_UNPACKING) or name.endswith(_REMOVED):
+            shutil.rmtree(os.path.join(own, name), ignore_errors=True)
+        if not name.startswith("runtime-") or "." in name or name == but:
             continue
         lock = _lock(own, name)
         if lock is not None:
-            shutil.rmtree(os.path.join(own, name), ignore_errors=True)
+            _remove(os.path.join(own, name))
             os.unlink(os.path.join(own, name + ".lock"))
             os.close(lock)
 

@@ -61,6 +61,7 @@ void History::Record(core::JobEventBody body) {
   if (copy_) copy_(line);
   absl::Status written;
   if (std::holds_alternative<core::JobEnded>(event.body)) {
+    past_.ended = true;
     written = WriteLast(event);
   } else {
     written = MakeRoom();

@@ -33,7 +33,7 @@ class History {
   /// Skips `count` sequence numbers, because events unknown to this history may have had them.
   void SkipNumbers(int64_t count) { last_sequence_ += count; }
 
-  /// Whether an earlier ApplicationMaster has recorded the job's last event.
+  /// Whether the job's last event is recorded, by this ApplicationMaster or an earlier one.
   bool ended() const { return past_.ended; }
   /// Number of the last event that an earlier ApplicationMaster has recorded; 0: there is none.
   int64_t past_sequence() const { return past_.sequence; }

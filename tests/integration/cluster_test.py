@@ -360,7 +360,8 @@ class EvenTest(FedCase):
         cluster = self.fed(cluster_functions.take_until_200, 2, even="drop")
         cluster.train([[0.5] * 100] * 20000, 5)
         cluster.shutdown()
-        self.assertEqual({len(rows) for rows in self.kept().values()} - {200}, set())
+        # The first one that has them ends the feed for both.
+        self.assertEqual(max(map(len, self.kept().values())), 200)
 
     def test_what_is_no_way_to_share(self):
         for options, error in (({"even": "both"}, "even='both' is none of 'none', 'drop', 'repeat'"),

@@ -151,7 +151,8 @@ TEST_F(NodeLogsTest, WhatHasComeIsNotAskedForAgain) {
 
 TEST_F(NodeLogsTest, TheMastersLogIsInItsPlace) {
   List({{"amstderr.log", "says the master\n"}, {"attempt-1.stdout.log", "not its own"}});
-  ASSERT_TRUE(logs_->Copy({{"am", "", "am.1", node_.Url("/node/containerlogs/c1/ann")}}, {}).ok());
+  ASSERT_TRUE(
+      logs_->Copy({{"am", "", "am.1", node_.Url("/node/containerlogs/c1/ann"), 1}}, {}).ok());
   EXPECT_EQ(os::Contents(logs_->folder().am_log()), "says the master\n");
 }
 

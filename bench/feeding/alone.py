@@ -85,7 +85,7 @@ class Endpoint:
         (self.executor, *_) = consumers.programs_above(self.pid, "tony-executor")
         # The executor's keeper is its parent, with the same program.
         self.processes = consumers.programs_above(self.pid, "tony-executor")
-        self._endpoints = _feeding.await_endpoints(self._ours.cluster.nodes, 60)
+        self._endpoints = _feeding.await_endpoints(self._ours.cluster.nodes, 60, "input")
         self._partition = 0
         array = records.array(SLOT_ROWS)
         layout = _rows.Layout("one", None, (_rows.array_column(array),))

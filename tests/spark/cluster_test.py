@@ -7,6 +7,7 @@ It runs itself again with the Python of requirements.txt, as this process is Spa
 tests of a class.
 """
 
+import concurrent.futures
 import os
 import pathlib
 import sys
@@ -18,6 +19,7 @@ sys.path[1:1] = [str(HERE.parent / "integration"), str(HERE.parent / "support")]
 # pylint: disable=wrong-import-position
 import cluster_functions
 import integration_case
+import machine
 import tony_cli
 from integration_case import OwnSiteTest
 from step_server import StepServer
@@ -243,11 +245,39 @@ class LocalClusterTest(SourcesTests, SparkTest):
     MASTER = "local-cluster[2,1,1024]"
     PLACE = "spark"
 
+    def test_more_nodes_than_spark_executors(self):
+        with self.assertRaisesRegex(TimeoutError, "after 4 s these nodes of job .* do not run yet: worker:"):
+            self.fed(cluster_functions.take_rows, 3, reservation_timeout=4)
+
     def test_a_spark_executor_that_is_killed(self):
         cluster = self.fed(cluster_functions.lose_spark_executor_once)
         cluster.train(self.sc.parallelize(range(1000), 4), 1)
         cluster.shutdown()
         self.assertEqual(sorted(self.kept()), list(range(1000)))
+
+
+class StoppedTest(SparkTest):
+    """A SparkContext that ends in the middle."""
+
+    MASTER = "local-cluster[1,2,1024]"
+    PLACE = "spark"
+
+    def test_a_spark_context_that_is_stopped_while_nodes_are_fed(self):
+        told, gate = self.pipe("fed"), self.pipe("gate")
+        cluster = self.fed(cluster_functions.take_rows_behind_a_gate, 1, told.path, gate.path)
+        pool = concurrent.futures.ThreadPoolExecutor(1)
+        self.addCleanup(pool.shutdown)
+        # More than the slots hold.
+        rows = self.sc.parallelize([(b"x" * 8000, number) for number in range(4000)], 4)
+        training = pool.submit(cluster.train, rows, 1)
+        self.assertEqual(told.read(), "fed")
+        self.sc.stop()
+        with self.assertRaisesRegex(Exception, "SparkContext was (shut down|stopped)"):
+            training.result(60)
+        with self.assertRaisesRegex(tony.TonyError, "Spark does not place nodes any more: the SparkContext was stopped"):
+            cluster.shutdown(timeout=60)
+        machine.wait_until(lambda: not machine.processes_with(cluster.nodes.job.id), 60, 0.05)
+        self.assertEqual(machine.processes_with(cluster.nodes.job.id), {})
 
 
 def load_package():

@@ -245,15 +245,26 @@ class LocalClusterTest(SourcesTests, SparkTest):
     MASTER = "local-cluster[2,1,1024]"
     PLACE = "spark"
 
-    def test_more_nodes_than_spark_executors(self):
-        with self.assertRaisesRegex(TimeoutError, "after 4 s these nodes of job .* do not run yet: worker:"):
-            self.fed(cluster_functions.take_rows, 3, reservation_timeout=4)
-
     def test_a_spark_executor_that_is_killed(self):
         cluster = self.fed(cluster_functions.lose_spark_executor_once)
         cluster.train(self.sc.parallelize(range(1000), 4), 1)
         cluster.shutdown()
         self.assertEqual(sorted(self.kept()), list(range(1000)))
+
+
+class CrowdedTest(SparkTest):
+    """More nodes than Spark has executors. A SparkContext of its own: an executor that is placed while its job ends
+    keeps its Spark executor for a minute."""
+
+    MASTER = "local-cluster[1,1,1024]"
+    PLACE = "spark"
+
+    def test_more_nodes_than_spark_executors(self):
+        with self.assertRaisesRegex(TimeoutError, "after 4 s these nodes of job .* do not run yet: worker:"):
+            self.fed(cluster_functions.take_rows, 2, reservation_timeout=4)
+        (job,) = tony.jobs()
+        self.assertEqual(tony.attach(job.id).wait(60).outcome, "KILLED")
+        machine.wait_until(lambda: not machine.processes_with(job.id), 60, 0.05)
 
 
 class StoppedTest(SparkTest):

@@ -299,14 +299,9 @@ absl::Status ApplicationMaster::OpenLogCollector() {
   if (!platform_->collects_logs()) return absl::OkStatus();
   TONY_ASSIGN_OR_RETURN(const rpc::Credentials own,
                         authority_->Issue(rpc::ClientRole(platform_->job_id())));
-  log_collector_ = std::make_unique<LogCollector>(platform_->folder(),
-                                                  rpc::TunnelDialer(server_->address(), own),
-                                                  [this](const std::string& note) {
-                                                    loop_.Post([this, note] {
-                                                      if (!history_->ended())
-                                                        history_->Record(core::JobNote{note});
-                                                    });
-                                                  });
+  log_collector_ = std::make_unique<LogCollector>(
+      platform_->folder(), rpc::TunnelDialer(server_->address(), own),
+      [this](const std::string& note) { loop_.Post([this, note] { RecordNote(note); }); });
   return absl::OkStatus();
 }
 
@@ -374,20 +369,23 @@ void ApplicationMaster::Stop(core::Reason reason, const std::string& sentence) {
   runner_->Apply(core::input::StopRequested{reason, sentence});
 }
 
-void ApplicationMaster::RecordClientsNote(const std::string& sentence) {
-  // Nothing may follow the job's last event.
-  if (history_->ended() || ++clients_notes_ > kMostClientsNotes) {
-    return LogDebug("a client's note is not recorded", {{"note", sentence}});
-  }
+// Nothing may follow the job's last event.
+void ApplicationMaster::RecordNote(const std::string& sentence) {
+  if (history_->ended()) return LogDebug("a note is not recorded", {{"note", sentence}});
   history_->Record(core::JobNote{sentence});
+}
+
+void ApplicationMaster::RecordClientsNote(const std::string& sentence) {
+  if (++clients_notes_ <= kMostClientsNotes) return RecordNote(sentence);
+  LogDebug("a client's note is not recorded", {{"note", sentence}});
 }
 
 void ApplicationMaster::RecordExec(const std::string& sentence) {
   LogInfo(sentence, {{"job", platform_->job_id()}});
-  if (history_->ended() || exec_notes_ >= kMostExecNotes) return;
+  if (exec_notes_ >= kMostExecNotes) return;
   const bool last = ++exec_notes_ == kMostExecNotes;
   const char* const more = "; further ones are in the ApplicationMaster's log only";
-  history_->Record(core::JobNote{absl::StrCat(sentence, last ? more : "")});
+  RecordNote(absl::StrCat(sentence, last ? more : ""));
 }
 
 void ApplicationMaster::AwaitOwner() {

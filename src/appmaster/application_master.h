@@ -85,9 +85,11 @@ class ApplicationMaster {
   absl::Status OpenLogCollector();
   absl::Status OpenBackend(const jobfile::BuildResult& built);
   void Stop(core::Reason reason, const std::string& sentence);
-  /// Records a sentence of a client, unless clients have recorded many.
-  /// Records that a client runs a command in a task.
+  /// Records a sentence for the job's user, unless the job has ended.
+  void RecordNote(const std::string& sentence);
+  /// Records that a client runs a command in a task, unless clients have run many.
   void RecordExec(const std::string& sentence);
+  /// Records a sentence of a client, unless clients have recorded many.
   void RecordClientsNote(const std::string& sentence);
   void OnOwnerAttached();
   void OnOwnerLost();

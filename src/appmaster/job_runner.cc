@@ -139,7 +139,7 @@ void JobRunner::CarryOut() {
 bool JobRunner::HoldsEnd(const core::JobEffect& effect) {
   const auto* const record = std::get_if<core::effect::Record>(&effect);
   if (record == nullptr || !std::holds_alternative<core::JobEnded>(record->body)) return false;
-  if (parts_.before_end == nullptr || std::exchange(end_asked_, true)) return false;
+  if (std::exchange(end_asked_, true)) return false;
   holding_ = true;
   parts_.before_end([this] {
     holding_ = false;

@@ -41,9 +41,9 @@ class JobRunner : public core::ClusterBackend::Listener {
     std::function<void(const std::string& why)> on_deposed;
     /// The machine has taken inputs, and may have given up containers.
     std::function<void()> on_step = [] {};
-    /// What has to be done once no container is left and before the last event is recorded, if
-    /// anything. Calls `done` from the loop.
-    std::function<void(std::function<void()> done)> before_end = nullptr;
+    /// The work between the end of the last container and the job's last event. Calls `done` on the
+    /// loop, possibly from within the call.
+    std::function<void(std::function<void()> done)> before_end = [](const auto& done) { done(); };
   };
 
   JobRunner(core::JobMachine& machine, Parts parts);

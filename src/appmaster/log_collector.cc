@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-
 #include <utility>
 
 #include "absl/strings/numbers.h"

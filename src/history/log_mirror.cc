@@ -85,7 +85,7 @@ void LogMirror::DropAsWriter(const LogOrigin& origin, const logs::ContainerLogFi
   if (dropped.segment > 1) Drop(origin, dropped);
 }
 
-void LogMirror::Drop(const LogOrigin& origin, logs::ContainerLogFile file) {
+void LogMirror::Drop(const LogOrigin& origin, const logs::ContainerLogFile& file) {
   unlink(PathOf(origin, file).c_str());
   copies_.erase({origin.container, file});
 }
@@ -121,7 +121,7 @@ absl::Status LogMirror::Take(const LogOrigin& origin, const logs::LogPiece& piec
   const auto known = static_cast<size_t>(copy.size - piece.offset);
   if (piece.bytes.size() <= known) return absl::OkStatus();
   TONY_RETURN_IF_ERROR(os::MakeFolders(path.substr(0, path.rfind('/'))));
-  TONY_RETURN_IF_ERROR(MakeFirst(LogPath(origin, piece.file)));
+  if (copy.size == 0) TONY_RETURN_IF_ERROR(MakeFirst(LogPath(origin, piece.file)));
   const os::UniqueFd fd(os::OpenOrMakeFile(path, O_WRONLY | O_APPEND | O_NOFOLLOW));
   if (!fd.valid()) return os::ErrnoError(errno, absl::StrCat("cannot open ", os::Quoted(path)));
   const size_t size = piece.bytes.size() - known;

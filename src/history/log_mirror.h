@@ -64,7 +64,7 @@ class LogMirror {
   int ShiftOf(const LogOrigin& origin, const logs::ContainerLogFile& file, const std::string& log);
   /// Removes what the writer has removed since it has begun this segment, or replaced it.
   void DropAsWriter(const LogOrigin& origin, const logs::ContainerLogFile& file, bool replaced);
-  void Drop(const LogOrigin& origin, logs::ContainerLogFile file);
+  void Drop(const LogOrigin& origin, const logs::ContainerLogFile& file);
   static absl::Status MakeFirst(const std::string& log);
 
   const storage::JobFolder folder_;

@@ -4,7 +4,6 @@
 The package is that of the build, beside PROGRAMS.
 """
 
-import concurrent.futures
 import json
 import os
 import pathlib
@@ -230,19 +229,13 @@ class FedTest(FedCase):
         cluster.shutdown()
         self.assertEqual(self.kept(), {"rows-0": list(range(1000))})
 
-    def train_in_thread(self, cluster, rows):
-        """Feeds by a thread of its own; returns what waits for its end, and raises what it has raised."""
-        pool = concurrent.futures.ThreadPoolExecutor(1)
-        self.addCleanup(pool.shutdown)
-        return pool.submit(cluster.train, rows, 1)
-
     def test_an_application_master_that_is_killed(self):
         told, gate = self.pipe("fed"), self.pipe("gate")
         cluster = self.run_cluster(cluster_functions.take_rows_behind_a_gate,
                                    [str(self.told), str(told.path), str(gate.path)], 1,
                                    input_mode=TFCluster.InputMode.SPARK)
         rows = [(b"x" * 8000, number) for number in range(4000)]  # more than the slots hold
-        training = self.train_in_thread(cluster, rows)
+        training = self.in_thread(cluster.train, rows, 1)
         self.assertEqual(told.read(), "fed")
         os.kill(machine.master_of(cluster.nodes.job.id), signal.SIGKILL)
         for event in cluster.nodes.job.events():
@@ -255,7 +248,7 @@ class FedTest(FedCase):
 
     def test_two_clusters_do_not_disturb_each_other(self):
         failing, other = self.fed(cluster_functions.fail_while_fed), self.fed(cluster_functions.take_rows)
-        training = self.train_in_thread(failing, [[0.5] * 1000] * 20000)
+        training = self.in_thread(failing.train, [[0.5] * 1000] * 20000, 1)
         other.train(list(range(1000)), 1)
         with self.assertRaises(cluster_functions.CityError):
             training.result(60)

@@ -16,11 +16,6 @@ RETRY = ("--conf", "tony.am.retry-count=1")
 NO_LOSS = ("--conf", "tony.am.infrastructure-retry-count=0")
 
 
-def is_attached(event):
-    """Whether all executors have come to another ApplicationMaster."""
-    return event.get("state_changed", {}).get("sentence") == "The executors are attached again"
-
-
 class HorovodTest(JobTest):
     """Ranks that are light."""
 
@@ -50,5 +45,5 @@ class HorovodTest(JobTest):
         """Kills the ApplicationMaster, and waits until all executors have come to another one."""
         (master,) = machine.programs_of(job.id, "tony-am")
         os.kill(master, signal.SIGKILL)
-        job.wait_for(lambda events: any(map(is_attached, events)), "attached executors")
+        job.wait_until_attached_again()
         self.assertEqual(job.events("epoch_opened"), [])

@@ -10,7 +10,8 @@ import horovod_case
 import horovod_job
 import machine
 import tony_cli
-from horovod_case import RETRY, HorovodTest, is_attached
+from horovod_case import RETRY, HorovodTest
+from tony_cli import is_attached_again
 from horovod_job import ranks
 
 
@@ -116,7 +117,7 @@ class MissingTest(HorovodTest):
         )
         self.assert_noticed(job)
         self.lose_master(job)
-        self.assert_noticed(job, after=is_attached)
+        self.assert_noticed(job, after=is_attached_again)
         gate.write()
         self.assert_connected(job, 4)
         self.assertEqual(job.events("epoch_opened"), [])

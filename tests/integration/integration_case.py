@@ -3,6 +3,7 @@
 A test file is run as `FILE PROGRAMS [unittest's arguments]`; PROGRAMS is the folder of tony-submit.
 """
 
+import concurrent.futures
 import importlib
 import json
 import os
@@ -162,6 +163,12 @@ def main():
 
 class OwnSiteTest(JobTest):
     """A test whose own process has the test's site, for the package `tony`."""
+
+    def in_thread(self, function, *arguments):
+        """Calls a function in a thread of its own; returns the Future of its result."""
+        pool = concurrent.futures.ThreadPoolExecutor(1)
+        self.addCleanup(pool.shutdown)
+        return pool.submit(function, *arguments)
 
     def setUp(self):
         super().setUp()

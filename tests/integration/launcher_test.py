@@ -87,9 +87,7 @@ class LauncherTest(JobTest):
         os.kill(self.executor_of(job, "worker:0"), signal.SIGKILL)
         self.await_up(job, 2)
         os.kill(machine.master_of(job.id), signal.SIGKILL)
-        job.wait_for(lambda events: any(
-            event.get("state_changed", {}).get("sentence") == "The executors are attached again"
-            for event in events), "attached executors")
+        job.wait_until_attached_again()
         # The next ApplicationMaster copies the log again, to the same place.
         self.await_up(job, 2)
         os.kill(self.executor_of(job, "worker:0", epoch=1), signal.SIGKILL)
@@ -148,9 +146,7 @@ class LauncherTest(JobTest):
         job = self.launch(SLEEP, workers=2)
         pids = job.wait_until_running("worker:0", "worker:1")
         os.kill(machine.master_of(job.id), signal.SIGKILL)
-        job.wait_for(lambda events: any(
-            event.get("state_changed", {}).get("sentence") == "The executors are attached again"
-            for event in events), "attached executors")
+        job.wait_until_attached_again()
         self.assertTrue(all(machine.lives(pid) for pid in pids))
         # An executor that is lost now is replaced by the new ApplicationMaster's own orders.
         os.kill(self.executor_of(job, "worker:0"), signal.SIGKILL)

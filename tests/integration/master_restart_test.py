@@ -41,15 +41,7 @@ class MasterRestartTest(JobTest):
     def wait_until_attached(self, job, incarnation):
         """Waits until all executors have attached to that ApplicationMaster."""
         self.wait_for_master(job, incarnation)
-        wanted = incarnation - 1
-        job.wait_for(
-            lambda events: sum(
-                event.get("state_changed", {}).get("sentence") == "The executors are attached again"
-                for event in events
-            )
-            >= wanted,
-            "attached executors",
-        )
+        job.wait_until_attached_again(incarnation - 1)
 
     def start(self, command, *arguments, workers=2):
         job = self.submit(command, *arguments, workers=workers)

@@ -224,13 +224,7 @@ class OpenTest(integration_case.JobTest):
         _, err = process.communicate(timeout=tony_cli.DEADLINE_SECONDS)
         self.assertEqual(process.returncode, 3)
         self.assertIn("the ApplicationMaster is gone", err)
-        job.wait_for(
-            lambda events: any(
-                event.get("state_changed", {}).get("sentence") == "The executors are attached again"
-                for event in events
-            ),
-            "attached executors",
-        )
+        job.wait_until_attached_again()
         # The executor repeats to the new ApplicationMaster that something listens.
         job.wait_for_visualization(2)
         _, port = self.open_tunnel(job, "--tensorboard")

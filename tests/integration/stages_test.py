@@ -106,13 +106,7 @@ class StagesTest(JobTest):
         job = self.prepare("true", f"read < {gate.path}; echo $TONY_EPOCH $TONY_ATTEMPT")
         job.wait_until_running("worker:0", "worker:1")
         self.kill_master(job)
-        job.wait_for(
-            lambda events: any(
-                event.get("state_changed", {}).get("sentence") == "The executors are attached again"
-                for event in events
-            ),
-            "attached executors",
-        )
+        job.wait_until_attached_again()
         gate.write(2)
         self.assert_succeeds(job)
         self.assertEqual(self.states(job, "prep:0").count("STARTING"), 1)

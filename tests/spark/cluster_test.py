@@ -7,7 +7,6 @@ It runs itself again with the Python of requirements.txt, as this process is Spa
 tests of a class.
 """
 
-import concurrent.futures
 import os
 import pathlib
 import sys
@@ -276,11 +275,9 @@ class StoppedTest(SparkTest):
     def test_a_spark_context_that_is_stopped_while_nodes_are_fed(self):
         told, gate = self.pipe("fed"), self.pipe("gate")
         cluster = self.fed(cluster_functions.take_rows_behind_a_gate, 1, told.path, gate.path)
-        pool = concurrent.futures.ThreadPoolExecutor(1)
-        self.addCleanup(pool.shutdown)
         # More than the slots hold.
         rows = self.sc.parallelize([(b"x" * 8000, number) for number in range(4000)], 4)
-        training = pool.submit(cluster.train, rows, 1)
+        training = self.in_thread(cluster.train, rows, 1)
         self.assertEqual(told.read(), "fed")
         self.sc.stop()
         with self.assertRaisesRegex(Exception, "SparkContext was (shut down|stopped)"):

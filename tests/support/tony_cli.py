@@ -145,6 +145,11 @@ class Site:
         return folder
 
 
+def is_attached_again(event):
+    """Whether the event says that all executors have come to another ApplicationMaster."""
+    return event.get("state_changed", {}).get("sentence") == "The executors are attached again"
+
+
 class EventStream:
     """The events of a job, read as they come from a process that prints them. Not thread safe."""
 
@@ -192,6 +197,10 @@ class EventStream:
             return None
 
         return self.wait_for(find, f"{state} of {name} in epoch {epoch}", deadline_seconds)
+
+    def wait_until_attached_again(self, times=1):
+        """Waits until all executors have come to another ApplicationMaster, so many times."""
+        self.wait_for(lambda events: sum(map(is_attached_again, events)) >= times, "attached executors")
 
     def wait_until_running(self, *names, epoch=0):
         """Waits until the programs of all `names` run; returns their process ids."""

@@ -86,7 +86,7 @@ def rounded(partitions: Iterable[_sources.Partition], nodes: int) -> Iterator[Tu
         end = partition.length - partition.length % nodes
         if end:
             yield (partition.part(0, end),)
-        rest += _singles(partition, end)
+        rest += [partition.part(row, row + 1) for row in range(end, partition.length)]
         if len(rest) >= nodes:
             yield tuple(rest[:nodes])
             del rest[:nodes]
@@ -94,9 +94,12 @@ def rounded(partitions: Iterable[_sources.Partition], nodes: int) -> Iterator[Tu
         yield tuple(rest)
 
 
-def _singles(piece: _sources.Partition, start: int, most: int = _MOST_ROWS) -> List[_sources.Partition]:
-    """Rows from `start` on, each for itself."""
-    return [piece.part(row, row + 1) for row in range(start, min(piece.length, start + most))]
+def _shares(pieces: Tuple[_sources.Partition, ...], nodes: int) -> List[_sources.Partition]:
+    """What rounded() yields as equal parts, one for each node; at the end rows that are fewer than nodes."""
+    each = pieces[0].length // nodes
+    if len(pieces) > 1 or each == 0:
+        return list(pieces)
+    return [pieces[0].part(node * each, (node + 1) * each) for node in range(nodes)]
 
 
 def feed(endpoints: _producer.Endpoints, attempt: _producer.Attempt, source: Any, even: Even,
@@ -142,18 +145,15 @@ class _Rounds:
         nodes = len(self._feedings)
         spare: List[_sources.Partition] = []  # the first rows, for REPEAT
         rest: List[_sources.Partition] = []
-        while not self._is_stopped():
-            piece = source.take(self._rows * nodes)
-            if piece is None:
+        for pieces in rounded(iter(lambda: source.take(self._rows * nodes), None), nodes):
+            shares = _shares(pieces, nodes)
+            spare = spare or [share.part(0, 1) for share in shares]
+            if len(shares) < nodes:
+                rest = shares
                 break
-            spare = spare or _singles(piece, 0, nodes)
-            each = piece.length // nodes
-            if each:
-                self._send([piece.part(node * each, (node + 1) * each) for node in range(nodes)])
-            rest += _singles(piece, each * nodes)
-            if len(rest) >= nodes:
-                self._send(rest[:nodes])
-                del rest[:nodes]
+            self._send(shares)
+            if self._is_stopped():
+                break
         changed = self._finish_rest(rest, spare)
         self._end()
         return Outcome(not self._is_stopped(), changed)

@@ -30,7 +30,7 @@ class Order(NamedTuple):
     feed: str
     results: bool
     timeout: float
-    even: Optional[_even.Even] = None  # results: how many rows of each partition were dropped or repeated
+    even: Optional[_even.Even] = None  # each partition's result is then how many of its rows were dropped or repeated
 
 
 class Work(NamedTuple):

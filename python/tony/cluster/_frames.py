@@ -99,7 +99,7 @@ class Connection:
 
     def __init__(self, stream: socket.socket, peer: str) -> None:
         self._stream = stream
-        self.peer = peer
+        self._peer = peer
         self._buffer = bytearray()
 
     def close(self) -> None:
@@ -119,11 +119,16 @@ class Connection:
             for piece in _pieces([header(kind, argument, length, encoding), *parts]):
                 self._stream.sendall(piece)
         except socket.timeout:
-            raise ConnectionLost(f"{self.peer} has taken nothing for {timeout:g} s; is its process stopped, or its "
+            raise ConnectionLost(f"{self._peer} has taken nothing for {timeout:g} s; is its process stopped, or its "
                                  "host overloaded?") from None
         except OSError as error:
             # What it said before it closed the connection may still lie in the buffer: receive() finds it.
-            raise ConnectionLost(f"the connection to {self.peer} broke: {error.strerror or error}") from error
+            raise ConnectionLost(f"the connection to {self._peer} broke: {error.strerror or error}") from error
+
+    def silence(self, seconds: float) -> ConnectionLost:
+        """The error that nothing has come for so long."""
+        return ConnectionLost(f"{self._peer} has said nothing for {seconds:g} s; is its process stopped, or its host "
+                              "lost?")
 
     def receive_with_descriptor(self, timeout: float) -> Tuple[Frame, Optional[int]]:
         """The first frame, and the descriptor that came with it (SCM_RIGHTS). Only for a new unix connection."""
@@ -131,7 +136,7 @@ class Connection:
         try:
             data, ancillary, _, _ = self._stream.recvmsg(_HEADER.size, socket.CMSG_SPACE(struct.calcsize("i")))
         except socket.timeout:
-            raise ConnectionLost(f"{self.peer} has said nothing for {timeout:g} s") from None
+            raise ConnectionLost(f"{self._peer} has said nothing for {timeout:g} s") from None
         self._buffer += data
         descriptor: Optional[int] = None
         for level, kind, content in ancillary:
@@ -144,7 +149,7 @@ class Connection:
         self._fill(_HEADER.size, timeout)
         length, kind, encoding, zero, argument = _HEADER.unpack_from(self._buffer)
         if zero or length > _LONGEST:
-            raise FeedError(f"{self.peer} sends no frames of a feed; is it a tony of another version?")
+            raise FeedError(f"{self._peer} sends no frames of a feed; is it a tony of another version?")
         end = _HEADER.size + length
         self._fill(end, timeout)
         payload = bytes(memoryview(self._buffer)[_HEADER.size:end])
@@ -175,9 +180,9 @@ class Connection:
         except (BlockingIOError, InterruptedError, ssl.SSLWantReadError):
             return False
         except OSError as error:
-            raise ConnectionLost(f"the connection to {self.peer} broke: {error.strerror or error}") from error
+            raise ConnectionLost(f"the connection to {self._peer} broke: {error.strerror or error}") from error
         if not data:
-            raise ConnectionLost(f"{self.peer} has closed the connection")
+            raise ConnectionLost(f"{self._peer} has closed the connection")
         self._buffer += data
         return True
 
@@ -189,12 +194,11 @@ class Connection:
             try:
                 data = self._stream.recv(max(_CHUNK, size - len(self._buffer)))
             except socket.timeout:
-                raise ConnectionLost(f"{self.peer} has said nothing for {timeout:g} s; is its process stopped, or "
-                                     "its host lost?") from None
+                raise self.silence(timeout or 0) from None
             except OSError as error:
-                raise ConnectionLost(f"the connection to {self.peer} broke: {error.strerror or error}") from error
+                raise ConnectionLost(f"the connection to {self._peer} broke: {error.strerror or error}") from error
             if not data:
-                raise ConnectionLost(f"{self.peer} has closed the connection")
+                raise ConnectionLost(f"{self._peer} has closed the connection")
             self._buffer += data
             if deadline is not None and timeout is not None:
                 deadline = time.monotonic() + timeout

@@ -185,8 +185,7 @@ class Feeding:
     def check_silence(self) -> None:
         """Raises ConnectionLost if the endpoint is silent for too long, of one that is asked often."""
         if time.monotonic() > self.heard + SILENCE_SECONDS:
-            raise _frames.ConnectionLost(f"{self._connection.peer} has said nothing for {SILENCE_SECONDS} s; is its "
-                                         "process stopped, or its host lost?")
+            raise self._connection.silence(SILENCE_SECONDS)
 
     def is_ready(self) -> bool:
         """Whether a batch may be sent, or need not be."""

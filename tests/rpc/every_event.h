@@ -30,6 +30,34 @@ inline core::TaskUsage FullUsage() {
   usage.processes = 5;
   usage.gpu_utilization = 97.25;
   usage.gpu_memory_bytes = 6;
+  usage.seconds = 13.5;
+  usage.proportional_bytes = 14;
+  usage.descriptors = 15;
+  usage.gpus = {{.index = 1,
+                 .utilization = 98.5,
+                 .memory_bytes = 6,
+                 .memory_total_bytes = 16,
+                 .power_watts = 301.5,
+                 .temperature = 61,
+                 .slowed = 4,
+                 .ecc_errors = 17}};
+  usage.group = {.memory_bytes = 18,
+                 .max_memory_bytes = 19,
+                 .periods = 20,
+                 .throttled_periods = 21,
+                 .throttled_seconds = 22.5,
+                 .cpu_wait_seconds = 23.5,
+                 .memory_wait_seconds = 24.5,
+                 .io_wait_seconds = 25.5};
+  usage.network = {
+      .sent_bytes = 26, .received_bytes = 27, .host_sent_bytes = 28, .host_received_bytes = 29};
+  usage.progress = core::Progress{.step = 30,
+                                  .steps_per_second = 31.5,
+                                  .step_seconds = 32.5,
+                                  .first_step_millis = 1'700'000'000'456,
+                                  .idle_seconds = 33.5,
+                                  .phase = "checkpoint",
+                                  .values = {{"loss", 0.25}}};
   usage.collective = core::CollectiveUsage{.tensors = 7,
                                            .bytes = int64_t{1} << 53 | 3,
                                            .operations = 8,

@@ -11,6 +11,7 @@
 #include "core/rendezvous/rendezvous_wait.h"
 #include "core/rendezvous/worker_hosts.h"
 #include "core/tasks/task_exit.h"
+#include "core/tasks/task_usage.h"
 
 namespace tony::core {
 

@@ -11,6 +11,7 @@
 #include "core/record/verdict.h"
 #include "core/tasks/job_state.h"
 #include "core/tasks/task_exit.h"
+#include "core/tasks/task_usage.h"
 
 namespace tony::core {
 

@@ -1,9 +1,8 @@
-// The end of a task's user process, and the resources that it used.
+// The end of a task's user process.
 #pragma once
 
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,36 +38,6 @@ struct TaskExit {
   bool ok() const { return cause == Cause::kExited && code == 0; }
   /// "exited with code 3", "was killed by signal 9 (SIGKILL)", …
   std::string Describe() const;
-};
-
-/// The counters of a task's tony.collective ranks since the program's start; sums over its
-/// processes.
-struct CollectiveUsage {
-  int64_t tensors = 0;             ///< tensors whose operation is done
-  int64_t bytes = 0;               ///< bytes of those tensors at this task's ranks
-  int64_t operations = 0;          ///< operations, each of one tensor or several fused ones
-  int64_t by_number = 0;           ///< tensors submitted by a number that rank 0 knows (cache hits)
-  int64_t by_request = 0;          ///< tensors submitted with a full description
-  double negotiation_seconds = 0;  ///< time in which a tensor waited for other ranks
-  double operation_seconds = 0;    ///< time in which data was exchanged
-  double waited_for_seconds = 0;   ///< time in which the others waited for this rank only
-
-  bool operator==(const CollectiveUsage&) const = default;
-};
-
-/// One sample of the resources used by a task's process tree; sums over the tree.
-struct TaskUsage {
-  double cpu_seconds = 0;        ///< user + system, since the start of the process
-  int64_t memory_bytes = 0;      ///< resident now
-  int64_t max_memory_bytes = 0;  ///< highest sample
-  int64_t read_bytes = 0;        ///< from storage
-  int64_t write_bytes = 0;       ///< to storage
-  int processes = 0;
-  double gpu_utilization = -1;    ///< percent, mean over the task's GPUs; -1: no GPU
-  int64_t gpu_memory_bytes = -1;  ///< sum over the task's GPUs; -1: no GPU
-  std::optional<CollectiveUsage> collective = {};  ///< set for a program that uses tony.collective
-
-  bool operator==(const TaskUsage&) const = default;
 };
 
 }  // namespace tony::core

@@ -8,6 +8,7 @@
 #include "common/clock.h"
 #include "core/job/job_input.h"
 #include "core/tasks/task_exit.h"
+#include "core/tasks/task_usage.h"
 #include "tony/v1/application_master.pb.h"
 
 namespace tony::executor {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "core/tasks/task_exit.h"
+#include "core/tasks/task_usage.h"
 
 namespace tony::executor {
 

@@ -9,7 +9,7 @@
 
 #include "common/clock.h"
 #include "common/event_loop.h"
-#include "core/tasks/task_exit.h"
+#include "core/tasks/task_usage.h"
 #include "executor/task/usage_sampler.h"
 #include "os/containment/keeper.h"
 #include "os/machine/gpus.h"

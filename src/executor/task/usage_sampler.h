@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/tasks/task_exit.h"
+#include "core/tasks/task_usage.h"
 #include "os/containment/keeper.h"
 #include "os/machine/gpus.h"
 

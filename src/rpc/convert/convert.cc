@@ -1,4 +1,4 @@
-// Conversion of ids, exits, usage and the cluster spec. Events are converted in convert_event.cc.
+// Conversion of ids, exits and the cluster spec.
 #include "rpc/convert/convert.h"
 
 #include "rpc/convert/utf8.h"
@@ -83,60 +83,6 @@ core::TaskExit FromProto(const v1::TaskExit& proto) {
   exit.model_parameters = proto.model_parameters();
   exit.reported.insert(proto.reported().begin(), proto.reported().end());
   return exit;
-}
-
-v1::CollectiveUsage ToProto(const core::CollectiveUsage& usage) {
-  v1::CollectiveUsage proto;
-  proto.set_tensors(usage.tensors);
-  proto.set_bytes(usage.bytes);
-  proto.set_operations(usage.operations);
-  proto.set_by_number(usage.by_number);
-  proto.set_by_request(usage.by_request);
-  proto.set_negotiation_seconds(usage.negotiation_seconds);
-  proto.set_operation_seconds(usage.operation_seconds);
-  proto.set_waited_for_seconds(usage.waited_for_seconds);
-  return proto;
-}
-
-core::CollectiveUsage FromProto(const v1::CollectiveUsage& proto) {
-  core::CollectiveUsage usage;
-  usage.tensors = proto.tensors();
-  usage.bytes = proto.bytes();
-  usage.operations = proto.operations();
-  usage.by_number = proto.by_number();
-  usage.by_request = proto.by_request();
-  usage.negotiation_seconds = proto.negotiation_seconds();
-  usage.operation_seconds = proto.operation_seconds();
-  usage.waited_for_seconds = proto.waited_for_seconds();
-  return usage;
-}
-
-v1::TaskUsage ToProto(const core::TaskUsage& usage) {
-  v1::TaskUsage proto;
-  proto.set_cpu_seconds(usage.cpu_seconds);
-  proto.set_memory_bytes(usage.memory_bytes);
-  proto.set_max_memory_bytes(usage.max_memory_bytes);
-  proto.set_read_bytes(usage.read_bytes);
-  proto.set_write_bytes(usage.write_bytes);
-  proto.set_processes(usage.processes);
-  proto.set_gpu_utilization(usage.gpu_utilization);
-  proto.set_gpu_memory_bytes(usage.gpu_memory_bytes);
-  if (usage.collective) *proto.mutable_collective() = ToProto(*usage.collective);
-  return proto;
-}
-
-core::TaskUsage FromProto(const v1::TaskUsage& proto) {
-  core::TaskUsage usage;
-  usage.cpu_seconds = proto.cpu_seconds();
-  usage.memory_bytes = proto.memory_bytes();
-  usage.max_memory_bytes = proto.max_memory_bytes();
-  usage.read_bytes = proto.read_bytes();
-  usage.write_bytes = proto.write_bytes();
-  usage.processes = proto.processes();
-  usage.gpu_utilization = proto.gpu_utilization();
-  usage.gpu_memory_bytes = proto.gpu_memory_bytes();
-  if (proto.has_collective()) usage.collective = FromProto(proto.collective());
-  return usage;
 }
 
 v1::ClusterSpec ToProto(const core::ClusterSpec& spec) {

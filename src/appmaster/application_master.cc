@@ -4,9 +4,6 @@
 #include <google/protobuf/util/json_util.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <fstream>
-#include <sstream>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -29,23 +26,6 @@
 
 namespace tony::appmaster {
 namespace {
-
-/// Pause between two files of archived events: each file costs the cluster's file system memory for
-/// ever.
-constexpr std::chrono::seconds kArchivePause{2};
-/// More events than can happen within kArchivePause.
-constexpr int64_t kUnknownEvents = 100'000;
-
-/// Pauses between two writes of the newest measurements. Each write rewrites all lines. On this
-/// machine a file costs little, so the pause is short and grows with the number of tasks; in a
-/// cluster's file system it is long.
-constexpr std::chrono::seconds kUsagePause{1};
-constexpr std::chrono::milliseconds kUsagePauseOfTask{1};
-constexpr std::chrono::seconds kArchivedUsagePause{30};
-
-/// Retries and pause for a past that cannot be read at first.
-constexpr int kPastRetries = 20;
-constexpr std::chrono::seconds kPastPause{5};
 
 /// Limit on the notes of clients, so that no client can make the history long.
 constexpr int kMostClientsNotes = 20;
@@ -133,6 +113,7 @@ absl::Status ApplicationMaster::Open() {
   TONY_ASSIGN_OR_RETURN(v1::StagedFiles staged, ReadStaged(platform_->folder().staged()));
   platform_->Localize(staged);
   TONY_RETURN_IF_ERROR(OpenHistory());
+  TONY_RETURN_IF_ERROR(OpenMetrics(loaded.configuration));
   TONY_ASSIGN_OR_RETURN(const std::string authority, platform_->ReadAuthority());
   TONY_ASSIGN_OR_RETURN(std::string collective_key,
                         rpc::DeriveSecret(authority, kCollectivePurpose));
@@ -180,81 +161,6 @@ absl::Status ApplicationMaster::OpenJournal(core::JobDescription job) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<History> ApplicationMaster::OpenArchivedHistory() {
-  TONY_ASSIGN_OR_RETURN(std::unique_ptr<storage::JobFiles> files, platform_->OpenFiles());
-  TONY_ASSIGN_OR_RETURN(const rpc::HistoryEnd past, EventArchive::ReadEnd(*files));
-  TONY_ASSIGN_OR_RETURN(History history,
-                        History::Continue(past, platform_->folder().events(), clock_, event_log_));
-  TONY_ASSIGN_OR_RETURN(archive_, EventArchive::Open(std::move(files), kArchivePause));
-  history.set_copy([this](const std::string& line) {
-    if (archive_ != nullptr) archive_->Add(line);
-  });
-  // Followers may have seen events that were not archived. Skipping numbers keeps a new event from
-  // getting a number that a follower already knows.
-  if (past.sequence > 0) history.SkipNumbers(kUnknownEvents);
-  return history;
-}
-
-absl::Status ApplicationMaster::OpenHistory() {
-  TONY_ASSIGN_OR_RETURN(History history,
-                        platform_->files_take_time()
-                            ? OpenArchivedHistory()
-                            : History::Open(platform_->folder().events(), clock_, event_log_));
-  history_ = std::make_unique<History>(std::move(history));
-  OpenMeasurements();
-  // Only the job's first ApplicationMaster records the submission; the others continue its history.
-  if (history_->past_sequence() > 0) return absl::OkStatus();
-  const core::JobDescription& job = machine_->job();
-  core::JobSubmitted submitted;
-  submitted.job_id = platform_->job_id();
-  submitted.name = job.name;
-  submitted.user = platform_->user();
-  submitted.framework = core::FrameworkName(job.framework);
-  submitted.backend = platform_->backend_name();
-  for (const core::TaskType& type : job.types) {
-    const bool tracked = type.tracking == core::Tracking::kTracked;
-    submitted.types.push_back({type.name, type.instances, tracked});
-  }
-  submitted.log_folder =
-      platform_->collects_logs() ? platform_->folder().logs() : platform_->folders().logs;
-  submitted.master_log_url = platform_->own_log_url();
-  history_->Record(std::move(submitted));
-  return absl::OkStatus();
-}
-
-void ApplicationMaster::OpenMeasurements() {
-  const bool archived = platform_->files_take_time();
-  const Duration pause = archived
-                             ? Duration(kArchivedUsagePause)
-                             : Duration(kUsagePause + machine_->tasks().size() * kUsagePauseOfTask);
-  measurements_ = std::make_unique<Measurements>(
-      loop_, clock_, event_log_, pause, [this, archived](const std::string& lines) {
-        if (!archived) return os::WriteFileAtomically(platform_->folder().usage(), lines);
-        if (archive_ != nullptr) archive_->KeepUsage(lines);
-        return absl::OkStatus();
-      });
-}
-
-absl::Status ApplicationMaster::ReadPast() {
-  if (history_->past_sequence() == 0) return absl::OkStatus();
-  PastReader::Open open =
-      [path = platform_->folder().events()]() -> absl::StatusOr<std::unique_ptr<std::istream>> {
-    auto file = std::make_unique<std::ifstream>(path, std::ios::binary);
-    if (!file->is_open()) return os::ErrnoError(errno, path);
-    return file;
-  };
-  if (platform_->files_take_time()) {
-    TONY_ASSIGN_OR_RETURN(std::shared_ptr<storage::JobFiles> files, platform_->OpenFiles());
-    open = [files]() -> absl::StatusOr<std::unique_ptr<std::istream>> {
-      TONY_ASSIGN_OR_RETURN(std::string lines, storage::ReadArchivedEvents(*files));
-      return std::make_unique<std::istringstream>(std::move(lines));
-    };
-  }
-  past_reader_ = std::make_unique<PastReader>(event_log_, history_->past_sequence(),
-                                              std::move(open), kPastRetries, kPastPause);
-  return absl::OkStatus();
-}
-
 void ApplicationMaster::Take(const core::JobInput& input) {
   const auto* const attached = std::get_if<core::input::ExecutorAttached>(&input);
   if (attached != nullptr && log_collector_ != nullptr) {
@@ -278,14 +184,14 @@ absl::Status ApplicationMaster::OpenServer(const std::string& authority_pem,
                         authority_->Issue(rpc::ApplicationMasterRole(platform_->job_id())));
   MakeServices();
   runner_ = std::make_unique<JobRunner>(
-      *machine_,
-      JobRunner::Parts{loop_, clock_, *journal_, *history_, *measurements_, *executor_service_,
-                       *authority_, *assignments_, std::move(executor_arguments),
-                       [this] { OnFinished(); }, [this](const std::string& why) { OnDeposed(why); },
-                       [this] {
-                         if (feeds_ != nullptr) feeds_->OnStep();
-                       },
-                       [this](std::function<void()> done) { AwaitLogs(std::move(done)); }});
+      *machine_, JobRunner::Parts{
+                     loop_, clock_, *journal_, *history_, *measurements_, *metrics_,
+                     *executor_service_, *authority_, *assignments_, std::move(executor_arguments),
+                     [this] { OnFinished(); }, [this](const std::string& why) { OnDeposed(why); },
+                     [this] {
+                       if (feeds_ != nullptr) feeds_->OnStep();
+                     },
+                     [this](std::function<void()> done) { AwaitLogs(std::move(done)); }});
   TONY_ASSIGN_OR_RETURN(
       server_, rpc::MasterServer::Start(platform_->host(), platform_->peers(), credentials,
                                         *job_service_, *executor_service_,
@@ -427,7 +333,8 @@ void ApplicationMaster::AwaitLogs(std::function<void()> done) {
 
 void ApplicationMaster::OnFinished() {
   // The archive is flushed first, so that anyone who hears that the job is over finds all of its
-  // events.
+  // events and metrics.
+  metrics_->Finish();
   archive_.reset();
   platform_->Conclude(machine_->verdict().value_or(core::Verdict{}), [this] { OnConcluded(); });
 }

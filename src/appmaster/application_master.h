@@ -19,6 +19,7 @@
 #include "appmaster/record/event_archive.h"
 #include "appmaster/record/history.h"
 #include "appmaster/record/measurements.h"
+#include "appmaster/record/metrics.h"
 #include "appmaster/record/past_reader.h"
 #include "common/clock.h"
 #include "common/event_loop.h"
@@ -68,6 +69,7 @@ class ApplicationMaster {
   absl::Status OpenHistory();
   absl::StatusOr<History> OpenArchivedHistory();
   void OpenMeasurements();
+  absl::Status OpenMetrics(const jobfile::Configuration& configuration);
   /// Starts reading the past, once this ApplicationMaster can be reached: a long history delays
   /// only those who want to see it.
   absl::Status ReadPast();
@@ -120,6 +122,7 @@ class ApplicationMaster {
   std::unique_ptr<Assignments> assignments_;
   std::unique_ptr<History> history_;
   std::unique_ptr<Measurements> measurements_;
+  std::unique_ptr<Metrics> metrics_;
   std::unique_ptr<PastReader> past_reader_;  ///< null: there is no past
   std::unique_ptr<rpc::CertificateAuthority> authority_;
   std::unique_ptr<rpc::TunnelRelay> relay_;

@@ -268,6 +268,7 @@ void JobRunner::Run(const core::effect::Record& effect) {
 
 void JobRunner::Run(const core::effect::ShowMeasurement& effect) {
   parts_.measurements.Take(effect.measured);
+  parts_.metrics.Take(effect.measured);
 }
 
 void JobRunner::Run(const core::effect::ReportFault& effect) {

@@ -10,6 +10,7 @@
 #include "appmaster/record/decision_log.h"
 #include "appmaster/record/history.h"
 #include "appmaster/record/measurements.h"
+#include "appmaster/record/metrics.h"
 #include "common/clock.h"
 #include "common/event_loop.h"
 #include "core/job/job_machine.h"
@@ -31,6 +32,7 @@ class JobRunner : public core::ClusterBackend::Listener {
     DecisionLog& journal;
     History& history;
     Measurements& measurements;
+    Metrics& metrics;
     rpc::ExecutorService& executors;
     const rpc::CertificateAuthority& authority;
     const Assignments& assignments;

@@ -18,6 +18,9 @@ inline constexpr char kEventFolder[] = "events";
 /// line; replaced as a whole.
 inline constexpr char kUsageFile[] = "usage.jsonl";
 
+/// File with the job's metrics over its whole life; replaced as a whole.
+inline constexpr char kMetricFile[] = "metrics.bin";
+
 /// A file of kEventFolder, described by its name. A plain value.
 struct EventFile {
   int first = 0;  ///< number of the first file that is merged into it; 0: the name is not an event

@@ -23,6 +23,8 @@ class JobFolder {
   /// The newest measurement of each running task, one line each in the form of an event's line;
   /// replaced as a whole. Removed when the job has ended: events() has what each run has used.
   std::string usage() const { return root_ + "/usage.jsonl"; }
+  /// The job's metrics over its whole life (history/metric_file.h); replaced as a whole.
+  std::string metrics() const { return root_ + "/metrics.bin"; }
   /// The ApplicationMaster's address, "127.0.0.1:PORT"; renamed into place when it is ready.
   std::string am_address() const { return root_ + "/am.address"; }
   /// The ApplicationMaster holds this file locked (os::LockFile) as long as it lives.

@@ -135,6 +135,7 @@ class JobRunnerTest : public ::testing::Test {
                                     decisions != nullptr ? *decisions : *journal_,
                                     *history_,
                                     measurements_,
+                                    metrics_,
                                     executors_,
                                     authority_,
                                     *assignments_,
@@ -190,12 +191,13 @@ class JobRunnerTest : public ::testing::Test {
   LoopDriver driver_;
   SystemClock clock_;
   rpc::EventLog log_;
-  Measurements measurements_{driver_.loop(), clock_, log_, Duration::zero(),
-                             [this](const std::string& lines) {
-                               kept_usage_.push_back(lines);
-                               driver_.Changed();
-                               return absl::OkStatus();
-                             }};
+  Measurements measurements_{
+      driver_.loop(), clock_, log_, Duration::zero(), [this](const std::string& lines) {
+        kept_usage_.push_back(lines);
+        driver_.Changed();
+        return absl::OkStatus();
+      }};
+  Metrics metrics_{driver_.loop(), clock_, {.path = folder_.metrics()}, [] {}};
   std::vector<std::string> kept_usage_;
   rpc::CertificateAuthority authority_ = rpc::CertificateAuthority::Create("job-1").value();
   rpc::TunnelRelay tunnels_{nullptr};

@@ -86,7 +86,7 @@ LIBRARY_HOMES = [
     (r"tinyxml2\.h", ["jobfile"]),
     (r"openssl/", ["rpc", "os", "hadoop"]),
     (r"(gssapi|curl)/", ["hadoop"]),
-    (r"zlib\.h", ["hadoop"]),
+    (r"zlib\.h", ["hadoop", "history"]),
 ]
 
 # src/core is computation only. What it may include besides itself, and what it may not call.

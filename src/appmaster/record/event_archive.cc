@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/logging.h"
 #include "common/status_macros.h"
+#include "os/files/files.h"
 
 namespace tony::appmaster {
 namespace {
@@ -82,16 +83,30 @@ void EventArchive::KeepUsage(const std::string& lines) {
   changed_.notify_one();
 }
 
+void EventArchive::KeepMetrics(const std::string& path) {
+  {
+    std::lock_guard lock(mutex_);
+    metrics_path_ = path;
+  }
+  changed_.notify_one();
+}
+
 void EventArchive::Run() {
   std::unique_lock lock(mutex_);
   for (;;) {
-    changed_.wait(lock, [this] { return leaving_ || usage_ || !lines_.empty(); });
-    // While this object is being destroyed only events are written: the end of the job must not
-    // wait for measurements.
+    changed_.wait(lock, [this] { return leaving_ || usage_ || metrics_path_ || !lines_.empty(); });
+    // While this object is being destroyed the events come first, then the metrics, which have a
+    // last file then. The newest measurements of tasks that have ended are of no use any more.
     if (usage_ && !leaving_) {
       const std::string usage = *std::exchange(usage_, std::nullopt);
       lock.unlock();
       WriteUsage(usage);
+      lock.lock();
+    }
+    if (metrics_path_ && (!leaving_ || lines_.empty())) {
+      const std::string path = *std::exchange(metrics_path_, std::nullopt);
+      lock.unlock();
+      WriteMetrics(path);
       lock.lock();
     }
     if (lines_.empty()) {
@@ -179,6 +194,15 @@ void EventArchive::WriteUsage(const std::string& lines) {
     LogWarning(absl::StrCat("measurements cannot be kept: ", std::string(written.message())));
   }
   said_usage_loss_ = !written.ok();
+}
+
+void EventArchive::WriteMetrics(const std::string& path) {
+  const absl::StatusOr<std::string> bytes = os::ReadFile(path);
+  const absl::Status written =
+      bytes.ok() ? files_->Replace(storage::kMetricFile, *bytes) : bytes.status();
+  if (!written.ok()) {
+    LogWarning(absl::StrCat("the job's metrics cannot be kept: ", std::string(written.message())));
+  }
 }
 
 }  // namespace tony::appmaster

@@ -43,6 +43,9 @@ class EventArchive {
   /// Replaces the measurements in storage::kUsageFile soon. A failed write is not repeated, because
   /// newer measurements follow.
   void KeepUsage(const std::string& lines);
+  /// Replaces storage::kMetricFile soon by the file `path` of this machine. A failed write is not
+  /// repeated, because newer metrics follow; the last one is tried once.
+  void KeepMetrics(const std::string& path);
 
  private:
   EventArchive(std::unique_ptr<storage::JobFiles> files, Duration pause,
@@ -52,6 +55,7 @@ class EventArchive {
   /// Returns whether the lines are kept.
   bool WriteEvents(const std::string& lines);
   void WriteUsage(const std::string& lines);
+  void WriteMetrics(const std::string& path);
   /// Merges the newest files into one. After a failure it tries again when as many new files have
   /// been added.
   void MergeIfMany();
@@ -68,12 +72,13 @@ class EventArchive {
   size_t small_ = 0;  ///< small files since the last merge; used by the thread only
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::string lines_;                 ///< not written yet; guarded by mutex_
-  std::optional<std::string> usage_;  ///< not written yet; guarded by mutex_
-  bool leaving_ = false;              ///< guarded by mutex_
-  bool said_loss_ = false;            ///< used by the thread only
-  bool said_usage_loss_ = false;      ///< used by the thread only
-  std::thread thread_;                ///< last, because it uses the members above
+  std::string lines_;                        ///< not written yet; guarded by mutex_
+  std::optional<std::string> usage_;         ///< not written yet; guarded by mutex_
+  std::optional<std::string> metrics_path_;  ///< not copied yet; guarded by mutex_
+  bool leaving_ = false;                     ///< guarded by mutex_
+  bool said_loss_ = false;                   ///< used by the thread only
+  bool said_usage_loss_ = false;             ///< used by the thread only
+  std::thread thread_;                       ///< last, because it uses the members above
 };
 
 }  // namespace tony::appmaster

@@ -147,6 +147,15 @@ KeyGroup TaskOutputKeys() {
        .minimum = 100,
        .meaning =
            "Time between two reports of an executor on the use of processors, memory and GPUs."},
+      {.name = "tony.am.metrics-memory",
+       .type = ValueType::kMemory,
+       .default_value = "64m",
+       .minimum = 1,
+       .maximum = 4096,
+       .meaning =
+           "The most memory of the ApplicationMaster for the metrics of all tasks. With more "
+           "tasks the past of each one becomes coarser; no job needs more memory because it "
+           "runs longer."},
       {.name = "tony.task.silence-note",
        .type = ValueType::kMilliseconds,
        .default_value = "600000",

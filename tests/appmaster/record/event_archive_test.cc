@@ -78,6 +78,22 @@ TEST_F(EventArchiveTest, AQuietJobThatIsMeasuredForADayLeavesOneFileOfMeasuremen
   EXPECT_THAT(files_.List("").value(), ElementsAre("events", storage::kUsageFile));
 }
 
+TEST_F(EventArchiveTest, TheLastMetricsAreKeptAtTheEnd) {
+  const os::TemporaryFolder local;
+  const std::string path = local / "metrics.bin";
+  ASSERT_TRUE(os::WriteFileAtomically(path, "first").ok());
+  auto archive = Open();
+  const auto kept = [&] { return os::ReadFile(folder_ / storage::kMetricFile).value_or(""); };
+  archive->KeepMetrics(path);
+  ASSERT_TRUE(Eventually([&] { return kept() == "first"; }));
+  ASSERT_TRUE(os::WriteFileAtomically(path, "last").ok());
+  archive->Add("1\n");
+  archive->KeepMetrics(path);
+  archive.reset();
+  EXPECT_EQ(kept(), "last");
+  EXPECT_EQ(Archived(), "1\n");
+}
+
 TEST_F(EventArchiveTest, ManySmallFilesBecomeOneAcrossRestarts) {
   std::string all;
   constexpr int kFiles = 1'000;

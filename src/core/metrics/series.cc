@@ -65,6 +65,7 @@ const MetricSeries::Sample& MetricSeries::Newest() const {
 }
 
 void MetricSeries::AddSample(Sample sample) {
+  ++count_;
   const auto most = static_cast<size_t>(size_.samples);
   if (samples_.size() < most) {
     samples_.push_back(sample);
@@ -227,6 +228,8 @@ void MetricSeries::Restore(const Image& image) {
     AddSample({newest, sample.value});
   }
   last_ = std::max(last_, newest);
+  // The samples reach back less far than the buckets, each of which has had one value at least.
+  count_ = std::max(count_, static_cast<int64_t>(coarse_.size()));
   if (samples_.empty() && !coarse_.empty()) AddSample({last_, coarse_.back().mean});
 }
 

@@ -64,6 +64,8 @@ class MetricSeries {
   /// Time of the first and the last value; 0 for an empty series.
   int64_t begin_millis() const { return begin_; }
   int64_t last_millis() const { return last_; }
+  /// Number of values that were added; after Restore(), of what was restored at least.
+  int64_t count() const { return count_; }
   float last() const { return samples_.empty() ? MetricBucket::kNothing : Newest().value; }
 
   /// The values from `from` up to but not including `to` (Unix time), in at most `points` points
@@ -107,6 +109,7 @@ class MetricSeries {
   SeriesSize size_;
   int64_t begin_ = 0;
   int64_t last_ = 0;
+  int64_t count_ = 0;
   std::vector<Sample> samples_;     ///< a ring once it is full
   size_t next_sample_ = 0;          ///< where the next one goes in a full ring
   std::vector<MetricBucket> fine_;  ///< ring: the bucket number n (time / 10 s) is at n % size

@@ -1,0 +1,94 @@
+// Steps that were made twice because a restart began from an old checkpoint. The steps themselves
+// tell: behind a restart they go on from a smaller number.
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "core/advice/heuristics.h"
+#include "core/record/duration_text.h"
+
+namespace tony::core {
+namespace {
+
+constexpr double kMuch = 0.05;
+constexpr double kVeryMuch = 0.15;
+constexpr int kPoints = 256;
+
+/// The steps that a task repeated, and its pace.
+struct Repeated {
+  double steps = 0;
+  int restarts = 0;
+  double steps_per_second = 0;
+};
+
+Repeated RepeatedSteps(const JobFacts& facts, const TaskId& task) {
+  Repeated repeated;
+  const MetricSeries* steps = facts.metrics.Find(task, "step");
+  if (steps == nullptr || steps->empty()) return repeated;
+  const int64_t end = steps->last_millis() + 1;
+  int64_t begin = steps->begin_millis();
+  for (const JobView::Attempt& attempt : facts.view().attempts) {
+    const auto highest = [](const MetricPoints& points) {
+      float most = -1;
+      for (const MetricBucket& point : points.points) {
+        if (!point.empty()) most = std::max(most, point.max);
+      }
+      return most;
+    };
+    const float before = highest(steps->Read(begin, attempt.ended_millis, kPoints));
+    // The first value behind the restart; its stretch of time may reach back before the restart.
+    float after = -1;
+    for (const MetricBucket& point : steps->Read(attempt.ended_millis, end, kPoints).points) {
+      if (point.empty()) continue;
+      after = point.min;
+      break;
+    }
+    begin = attempt.ended_millis;
+    if (before < 0 || after < 0 || after >= before) continue;
+    repeated.steps += before - after;
+    ++repeated.restarts;
+  }
+  repeated.steps_per_second = facts.Mean(task, "steps").value_or(0);
+  return repeated;
+}
+
+}  // namespace
+
+std::vector<Advice> AdviseLostWork(const JobFacts& facts) {
+  const int64_t whole = facts.end_millis() - facts.view().submitted_millis;
+  if (facts.view().attempts.empty() || whole < facts.gate.least_run_millis) return {};
+  Repeated worst;
+  double seconds = 0;
+  TaskId guilty;
+  for (const TaskType& type : facts.job.types) {
+    for (const TaskId& task : facts.TasksOf(type)) {
+      const Repeated repeated = RepeatedSteps(facts, task);
+      if (repeated.steps_per_second <= 0) continue;
+      const double lost = repeated.steps / repeated.steps_per_second;
+      if (lost <= seconds) continue;
+      seconds = lost;
+      worst = repeated;
+      guilty = task;
+    }
+  }
+  const double share = 1000 * seconds / static_cast<double>(whole);
+  if (share <= kMuch) return {};
+  Advice advice{"lost-work",
+                share > kVeryMuch ? AdviceSeverity::kSevere : AdviceSeverity::kModerate,
+                static_cast<int>(facts.view().tasks.size())};
+  const double interval = 2 * seconds / worst.restarts;
+  advice.sentence = absl::StrCat("Write checkpoints more often than each ",
+                                 FormatDuration(static_cast<int64_t>(1000 * interval)),
+                                 ": after restarts steps were made again");
+  advice.evidence = absl::StrCat(NumberText(worst.steps), " steps of ", guilty.ToString(),
+                                 " were made twice after ", worst.restarts,
+                                 worst.restarts == 1 ? " restart: " : " restarts: ",
+                                 FormatDuration(static_cast<int64_t>(1000 * seconds)), ", ",
+                                 PercentText(share), " of the whole time");
+  advice.formula =
+      "time of repeated steps / whole time > 5 % (the rework of Young's and Daly's "
+      "models of checkpointing)";
+  advice.cost = FormatDuration(static_cast<int64_t>(1000 * seconds));
+  return {std::move(advice)};
+}
+
+}  // namespace tony::core

@@ -2,9 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
-#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 
 namespace tony::core {
 namespace {
@@ -18,12 +17,6 @@ std::vector<MetricBucket> Filled(const MetricPoints& points) {
     if (!point.empty()) filled.push_back(point);
   }
   return filled;
-}
-
-std::string Formatted(const char* format, double value) {
-  char text[64];
-  snprintf(text, sizeof text, format, value);
-  return text;
 }
 
 }  // namespace
@@ -101,12 +94,13 @@ int64_t JobFacts::FirstStepMillis(const TaskId& task) const {
 }
 
 std::string MebibytesText(double mebibytes) {
-  if (mebibytes < 1024) return Formatted("%.0f MiB", mebibytes);
-  return Formatted(mebibytes < 10 * 1024 ? "%.1f GiB" : "%.0f GiB", mebibytes / 1024);
+  if (mebibytes < 1024) return absl::StrFormat("%.0f MiB", mebibytes);
+  if (mebibytes < 10 * 1024) return absl::StrFormat("%.1f GiB", mebibytes / 1024);
+  return absl::StrFormat("%.0f GiB", mebibytes / 1024);
 }
 
-std::string PercentText(double share) { return Formatted("%.0f %%", share * 100); }
+std::string PercentText(double share) { return absl::StrFormat("%.0f %%", share * 100); }
 
-std::string NumberText(double value) { return Formatted("%.3g", value); }
+std::string NumberText(double value) { return absl::StrFormat("%.3g", value); }
 
 }  // namespace tony::core

@@ -99,74 +99,90 @@ struct Case {
 
 void PrintTo(const Case& example, std::ostream* out) { *out << example.name; }
 
-std::vector<Case> Cases() {
-  std::vector<Case> cases;
-  const auto add = [&cases](std::string name, JobProfile profile, std::set<std::string> advice) {
-    cases.push_back({std::move(name), std::move(profile), std::move(advice)});
-  };
+void Add(std::vector<Case>& cases, std::string name, JobProfile profile,
+         std::set<std::string> advice) {
+  cases.push_back({std::move(name), std::move(profile), std::move(advice)});
+}
+
+using Cases = std::vector<Case>;
+
+void AddWellSetCases(Cases& cases) {
   const auto nothing = [](const TaskId&, int64_t, TaskUsage&) {};
-  add("WellSet", WellSet(), {});
-  add("WellSetWithGpus", WithGpus(85, nothing), {});
-  add("OverAskedMemory",
+  Add(cases, "WellSet", WellSet(), {});
+  Add(cases, "WellSetWithGpus", WithGpus(85, nothing), {});
+}
+
+void AddMemoryCases(Cases& cases) {
+  Add(cases, "OverAskedMemory",
       With([](auto&, auto, TaskUsage& growth) { growth.memory_bytes = 900 * kMebibyte; }),
       {"memory-unused"});
-  add("OnePeakNeedsTheMemory", With([](const TaskId& task, int64_t second, TaskUsage& growth) {
+  Add(cases, "OnePeakNeedsTheMemory",
+      With([](const TaskId& task, int64_t second, TaskUsage& growth) {
         const bool peak = task.index == 2 && second == 700;
         growth.memory_bytes = (peak ? 3'400 : 900) * kMebibyte;
       }),
       {});
-  add("TightMemory", With([](const TaskId& task, auto, TaskUsage& growth) {
+  Add(cases, "TightMemory", With([](const TaskId& task, auto, TaskUsage& growth) {
         if (task.index == 1) growth.memory_bytes = 3'950 * kMebibyte;
       }),
       {"memory-tight"});
   JobProfile out_of_memory = WellSet();
   out_of_memory.seconds = 30;
   out_of_memory.observed.view.tasks[0].last.exit = TaskExit{.cause = TaskExit::Cause::kOutOfMemory};
-  add("OutOfMemory", out_of_memory, {"memory-tight"});
-  add("CoresUnused", With([](auto&, auto, TaskUsage& growth) { growth.cpu_seconds = 0.7; }),
+  Add(cases, "OutOfMemory", out_of_memory, {"memory-tight"});
+}
+
+void AddCoreCases(Cases& cases) {
+  Add(cases, "CoresUnused", With([](auto&, auto, TaskUsage& growth) { growth.cpu_seconds = 0.7; }),
       {"cores-unused"});
-  add("CoresAreNeededNowAndThen", With([](auto&, int64_t second, TaskUsage& growth) {
+  Add(cases, "CoresAreNeededNowAndThen", With([](auto&, int64_t second, TaskUsage& growth) {
         growth.cpu_seconds = second % 300 < 60 ? 3.5 : 0.5;
       }),
       {});
-  add("Throttled", With([](auto&, auto, TaskUsage& growth) {
+  Add(cases, "Throttled", With([](auto&, auto, TaskUsage& growth) {
         growth.cpu_seconds = 3.95;
         growth.group = {.periods = 10, .throttled_periods = 4};
       }),
       {"cores-short"});
-  add("WaitsForProcessors", With([](auto&, auto, TaskUsage& growth) {
+  Add(cases, "WaitsForProcessors", With([](auto&, auto, TaskUsage& growth) {
         growth.cpu_seconds = 3.9;
         growth.group = {.cpu_wait_seconds = 0.5};
       }),
       {"cores-short"});
-  add("GpusUnused",
+}
+
+void AddInputCases(Cases& cases) {
+  Add(cases, "GpusUnused",
       WithGpus(0, [](auto&, auto, TaskUsage& growth) { UseGpu(growth, 0, 3 * kMebibyte); }),
       {"gpus-unused"});
-  add("InputBoundByCores",
+  Add(cases, "InputBoundByCores",
       WithGpus(35, [](auto&, auto, TaskUsage& growth) { growth.cpu_seconds = 3.95; }),
       {"input-bound"});
-  add("InputBoundByStorage",
+  Add(cases, "InputBoundByStorage",
       WithGpus(20, [](auto&, int64_t, TaskUsage& growth) { growth.read_bytes = 100 * kMebibyte; }),
       {"input-bound"});
-  add("StarvedInputWithoutGpus", With([](auto&, int64_t second, TaskUsage& growth) {
+  Add(cases, "StarvedInputWithoutGpus", With([](auto&, int64_t second, TaskUsage& growth) {
         growth.cpu_seconds = second % 60 < 6 ? 3 : 0.4;
         growth.read_bytes = 80 * kMebibyte;
       }),
       {"input-bound"});
-  add("ExchangeBound", With([](auto&, auto, TaskUsage& growth) {
+}
+
+void AddPeerCases(Cases& cases) {
+  Add(cases, "ExchangeBound", With([](auto&, auto, TaskUsage& growth) {
         growth.collective = CollectiveUsage{.negotiation_seconds = 0.05, .operation_seconds = 0.4};
       }),
       {"exchange-bound"});
-  add("SlowWorker", With([](const TaskId& task, int64_t second, TaskUsage& growth) {
+  Add(cases, "SlowWorker", With([](const TaskId& task, int64_t second, TaskUsage& growth) {
         if (task.index == 3) growth.progress = Progress{.step = 6 * second, .steps_per_second = 6};
       }),
       {"straggler"});
-  add("WaitedForWorker", With([](const TaskId& task, auto, TaskUsage& growth) {
+  Add(cases, "WaitedForWorker", With([](const TaskId& task, auto, TaskUsage& growth) {
         growth.collective = CollectiveUsage{};
         if (task.index == 1) growth.collective->waited_for_seconds = 0.2;
       }),
       {"straggler"});
-  add("SlowForAWhileOnly", With([](const TaskId& task, int64_t second, TaskUsage& growth) {
+  Add(cases, "SlowForAWhileOnly", With([](const TaskId& task, int64_t second, TaskUsage& growth) {
         if (task.index == 3 && second < 500) growth.progress->steps_per_second = 5;
       }),
       {});
@@ -176,29 +192,43 @@ std::vector<Case> Cases() {
     if (task.type == "ps") growth.progress.reset();
   });
   busy_servers.AddType("ps", 2, 1200, 2);
-  add("BusyParameterServers", busy_servers, {"parameter-servers", "cores-unused"});
+  Add(cases, "BusyParameterServers", busy_servers, {"parameter-servers", "cores-unused"});
+}
+
+void AddHistoryCases(Cases& cases) {
   JobProfile late = WellSet();
   late.start_seconds = 500;
   late.use = [](const TaskId& task, int64_t second, TaskUsage& growth) {
     UseWell(task, second, growth);
     growth.progress->first_step_millis = JobProfile::kSubmitted + 520'000;
   };
-  add("LongStart", late, {"start-up"});
+  Add(cases, "LongStart", late, {"start-up"});
   const auto repeats = [](auto&, int64_t second, TaskUsage& growth) {
     // A restart after 300 seconds goes on where the program was after 20.
     growth.progress->step = 10 * (second < 300 ? second : second - 280);
   };
   JobProfile rare = WithAttempts(With(repeats), {"Lost"});
   rare.observed.view.attempts[0].ended_millis = JobProfile::kSubmitted + 310'000;
-  add("RareCheckpoints", rare, {"lost-work"});
+  Add(cases, "RareCheckpoints", rare, {"lost-work"});
   JobProfile often = WithAttempts(WellSet(), {"Lost"});
-  add("RestartThatLostNothing", often, {});
-  add("SameFailure", WithAttempts(WellSet(), {"ValueError: x", "ValueError: x"}), {"same-failure"});
-  add("DifferentFailures", WithAttempts(WellSet(), {"ValueError: x", "KeyError: y"}), {});
+  Add(cases, "RestartThatLostNothing", often, {});
+  Add(cases, "SameFailure", WithAttempts(WellSet(), {"ValueError: x", "ValueError: x"}),
+      {"same-failure"});
+  Add(cases, "DifferentFailures", WithAttempts(WellSet(), {"ValueError: x", "KeyError: y"}), {});
   JobProfile lost = WellSet();
   lost.job.infrastructure_retry_count = 0;
   lost.observed.view.verdict = Verdict{Outcome::kFailed, Reason::kTaskLost, "worker:1 was lost"};
-  add("LostWithoutRetry", lost, {"no-retry"});
+  Add(cases, "LostWithoutRetry", lost, {"no-retry"});
+}
+
+Cases AllCases() {
+  Cases cases;
+  AddWellSetCases(cases);
+  AddMemoryCases(cases);
+  AddCoreCases(cases);
+  AddInputCases(cases);
+  AddPeerCases(cases);
+  AddHistoryCases(cases);
   return cases;
 }
 
@@ -215,7 +245,7 @@ TEST_P(AdviseTest, NamesTheFaultAndNothingElse) {
   EXPECT_EQ(Names(advice), GetParam().advice) << all;
 }
 
-INSTANTIATE_TEST_SUITE_P(Profiles, AdviseTest, testing::ValuesIn(Cases()),
+INSTANTIATE_TEST_SUITE_P(Profiles, AdviseTest, testing::ValuesIn(AllCases()),
                          [](const auto& info) { return info.param.name; });
 
 TEST(AdviseJobTest, ProposesValues) {

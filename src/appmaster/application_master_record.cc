@@ -72,7 +72,8 @@ absl::Status ApplicationMaster::OpenHistory() {
   submitted.backend = platform_->backend_name();
   for (const core::TaskType& type : job.types) {
     const bool tracked = type.tracking == core::Tracking::kTracked;
-    submitted.types.push_back({type.name, type.instances, tracked});
+    submitted.types.push_back({type.name, type.instances, tracked, type.resources.memory_mb,
+                               type.resources.vcores, type.resources.gpus});
   }
   submitted.log_folder =
       platform_->collects_logs() ? platform_->folder().logs() : platform_->folders().logs;

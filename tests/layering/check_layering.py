@@ -92,7 +92,7 @@ LIBRARY_HOMES = [
 # src/core is computation only. What it may include besides itself, and what it may not call.
 CORE_HEADERS = (
     r"absl/(container|numeric|status|strings|types|algorithm|functional)/.*"
-    r"|common/(clock|status_macros)\.h"
+    r"|common/(clock|status_macros|utf8)\.h"
     r"|nlohmann/json(_fwd)?\.hpp"
     r"|csignal"  # the signals' numbers
     r"|algorithm|array|bit|cctype|charconv|chrono|climits|cmath|compare|concepts|cstddef|cstdint"

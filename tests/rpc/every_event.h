@@ -54,10 +54,15 @@ inline core::TaskUsage FullUsage() {
   usage.progress = core::Progress{.step = 30,
                                   .steps_per_second = 31.5,
                                   .step_seconds = 32.5,
+                                  .long_gap_seconds = 34.5,
                                   .first_step_millis = 1'700'000'000'456,
                                   .idle_seconds = 33.5,
                                   .phase = "checkpoint",
-                                  .values = {{"loss", 0.25}}};
+                                  .phase_seconds = 35.5,
+                                  .longest_phase_seconds = 36.5,
+                                  .values = {{"loss", 0.25}},
+                                  .checkpoint = core::ProgressCheckpoint{"/a", 37, 38.5, 39},
+                                  .unread_lines = 40};
   usage.collective = core::CollectiveUsage{.tensors = 7,
                                            .bytes = int64_t{1} << 53 | 3,
                                            .operations = 8,
@@ -72,7 +77,8 @@ inline core::TaskUsage FullUsage() {
 /// Every kind once, in the order of core::JobEventBody, no field at its default.
 inline std::vector<core::JobEventBody> FullBodies(const std::string& text) {
   const core::TaskId task{"worker", 3};
-  core::JobSubmitted submitted{text, text, text, text, text, {{text, 2}, {"ps", 1}}, text, text};
+  core::JobSubmitted submitted{
+      text, text, text, text, text, {{text, 2}, {"ps", 1, false, 2048, 3, 4}}, text, text};
   core::TaskChanged changed;
   changed.task = task;
   changed.state = core::TaskState::kFailed;

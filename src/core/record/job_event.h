@@ -25,6 +25,10 @@ struct JobSubmitted {
     std::string name;
     int instances = 0;
     bool tracked = true;  ///< the job waits for the ends of its tasks
+    /// What each of its tasks has asked for; 0: unknown, or nothing.
+    int64_t memory_mb = 0;
+    int vcores = 0;
+    int gpus = 0;
     bool operator==(const Type&) const = default;
   };
   std::string job_id;

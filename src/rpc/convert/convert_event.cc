@@ -49,6 +49,9 @@ struct BodyWriter {
       added->set_name(ToUtf8(type.name));
       added->set_instances(type.instances);
       added->set_untracked(!type.tracked);
+      added->set_memory_mb(type.memory_mb);
+      added->set_vcores(type.vcores);
+      added->set_gpus(type.gpus);
     }
     body->set_log_folder(ToUtf8(event.log_folder));
     body->set_schema_version(core::kJobEventVersion);
@@ -128,8 +131,8 @@ absl::StatusOr<core::JobSubmitted> FromProto(const v1::JobSubmitted& proto) {
   event.framework = proto.framework();
   event.backend = proto.backend();
   for (const v1::JobSubmitted::Type& type : proto.types()) {
-    event.types.push_back(
-        core::JobSubmitted::Type{type.name(), type.instances(), !type.untracked()});
+    event.types.push_back(core::JobSubmitted::Type{type.name(), type.instances(), !type.untracked(),
+                                                   type.memory_mb(), type.vcores(), type.gpus()});
   }
   event.log_folder = proto.log_folder();
   event.master_log_url = proto.master_log_url();

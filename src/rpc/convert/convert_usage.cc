@@ -112,6 +112,16 @@ v1::Progress ToProto(const core::Progress& usage) {
   proto.set_idle_seconds(usage.idle_seconds);
   proto.set_phase(ToUtf8(usage.phase));
   for (const auto& [name, value] : usage.values) (*proto.mutable_values())[ToUtf8(name)] = value;
+  proto.set_long_gap_seconds(usage.long_gap_seconds);
+  proto.set_phase_seconds(usage.phase_seconds);
+  proto.set_longest_phase_seconds(usage.longest_phase_seconds);
+  proto.set_unread_lines(usage.unread_lines);
+  if (!usage.checkpoint) return proto;
+  v1::ProgressCheckpoint* checkpoint = proto.mutable_checkpoint();
+  checkpoint->set_path(ToUtf8(usage.checkpoint->path));
+  checkpoint->set_millis(usage.checkpoint->millis);
+  checkpoint->set_seconds(usage.checkpoint->seconds);
+  checkpoint->set_count(usage.checkpoint->count);
   return proto;
 }
 
@@ -124,6 +134,15 @@ core::Progress FromProto(const v1::Progress& proto) {
   usage.idle_seconds = proto.idle_seconds();
   usage.phase = proto.phase();
   usage.values.insert(proto.values().begin(), proto.values().end());
+  usage.long_gap_seconds = proto.long_gap_seconds();
+  usage.phase_seconds = proto.phase_seconds();
+  usage.longest_phase_seconds = proto.longest_phase_seconds();
+  usage.unread_lines = proto.unread_lines();
+  if (proto.has_checkpoint()) {
+    const v1::ProgressCheckpoint& checkpoint = proto.checkpoint();
+    usage.checkpoint = core::ProgressCheckpoint{checkpoint.path(), checkpoint.millis(),
+                                                checkpoint.seconds(), checkpoint.count()};
+  }
   return usage;
 }
 

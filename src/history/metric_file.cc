@@ -98,4 +98,17 @@ absl::StatusOr<MetricFileReading> ReadMetricFile(
   return reading;
 }
 
+absl::StatusOr<StoredMetrics> MetricsFromBytes(absl::string_view bytes) {
+  std::optional<core::JobMetrics> metrics;
+  TONY_ASSIGN_OR_RETURN(
+      MetricFileReading reading,
+      ReadMetricFile(
+          bytes,
+          [&metrics](const rpc::MetricFileHeader& header) {
+            metrics.emplace(core::JobMetrics::Options{.types = header.types});
+          },
+          [&metrics](const core::JobMetrics::Image& image) { metrics->Restore(image); }));
+  return StoredMetrics{*std::move(metrics), std::move(reading)};
+}
+
 }  // namespace tony::history

@@ -47,4 +47,12 @@ absl::StatusOr<MetricFileReading> ReadMetricFile(
     absl::string_view bytes, const std::function<void(const rpc::MetricFileHeader&)>& begin,
     const std::function<void(const core::JobMetrics::Image&)>& use);
 
+/// The metrics of a file, and how the reading went.
+struct StoredMetrics {
+  core::JobMetrics metrics;
+  MetricFileReading reading;
+};
+/// Reads a whole file. The codes of ReadMetricFile().
+absl::StatusOr<StoredMetrics> MetricsFromBytes(absl::string_view bytes);
+
 }  // namespace tony::history

@@ -39,6 +39,10 @@ class JobCatalog {
   /// Calls `use` for each event that the job has recorded so far, in order. On a cluster the codes
   /// of storage::JobFiles.
   virtual absl::Status ReadEvents(const StoredJob& job, const history::UseEvent& use) = 0;
+  /// The bytes of the job's metrics over its whole life (history/metric_file.h). NotFound – nothing
+  /// was measured, or the job was run by a version without metrics. On a cluster the codes of
+  /// storage::JobFiles.
+  virtual absl::StatusOr<std::string> ReadMetrics(const StoredJob& job) = 0;
   struct LogRequest {
     history::LogSelection selection;  ///< logs that are not selected may be missing
     bool follow = false;              ///< the logs are wanted while they still grow

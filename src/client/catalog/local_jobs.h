@@ -8,6 +8,7 @@
 #include "client/catalog/job_catalog.h"
 #include "client/jobs/job_store.h"
 #include "common/clock.h"
+#include "os/files/files.h"
 
 namespace tony::client {
 
@@ -21,6 +22,9 @@ class LocalJobs : public JobCatalog {
   absl::StatusOr<std::vector<StoredJob>> List() override { return store_.List(); }
   absl::StatusOr<StoredJob> Find(const std::string& wish) override { return store_.Find(wish); }
   absl::Status ReadEvents(const StoredJob& job, const history::UseEvent& use) override;
+  absl::StatusOr<std::string> ReadMetrics(const StoredJob& job) override {
+    return os::ReadFile(job.folder.metrics());
+  }
   absl::StatusOr<Logs> FindLogs(const StoredJob& job, const LogRequest& /*request*/) override {
     return Logs{job.folder, /*live=*/true, ""};
   }

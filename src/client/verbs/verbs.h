@@ -70,6 +70,7 @@ Verb RmVerb();
 Verb RunVerb();
 Verb RerunVerb();
 Verb DiffVerb();
+Verb AdviseVerb();
 Verb ExecVerb();
 Verb FeedVerb();
 Verb ProxyVerb();

@@ -141,6 +141,10 @@ absl::Status YarnJobs::ReadEvents(const StoredJob& job, const history::UseEvent&
   return history::ForEachArchivedEvent(*files_, backend::JobFolderName(job.id), use);
 }
 
+absl::StatusOr<std::string> YarnJobs::ReadMetrics(const StoredJob& job) {
+  return files_->Read(absl::StrCat(backend::JobFolderName(job.id), "/", storage::kMetricFile));
+}
+
 // Two clusters with one file system see the job folders of both.
 void YarnJobs::AddCluster(StoredJob& job) {
   const absl::StatusOr<std::string> name =

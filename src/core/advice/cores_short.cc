@@ -17,8 +17,9 @@ constexpr double kMuchThrottled = 0.3;
 std::vector<Advice> AdviseCoresShort(const JobFacts& facts) {
   std::vector<Advice> all;
   if (!facts.long_enough()) return all;
-  for (const TaskType& type : facts.job.types) {
-    const int asked = type.resources.vcores;
+  for (const AskedType& type : facts.types()) {
+    const int asked = type.vcores;
+    if (asked < 1) continue;
     int short_of = 0;
     double most = 0;
     double throttled = 0;

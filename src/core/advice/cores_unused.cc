@@ -20,8 +20,8 @@ AdviceSeverity SeverityOf(double share) {
 std::vector<Advice> AdviseCoresUnused(const JobFacts& facts) {
   std::vector<Advice> all;
   if (!facts.long_enough() || !facts.went_well()) return all;
-  for (const TaskType& type : facts.job.types) {
-    const int asked = type.resources.vcores;
+  for (const AskedType& type : facts.types()) {
+    const int asked = type.vcores;
     if (asked < 2) continue;
     double most = 0;
     bool all_measured = type.instances > 0;

@@ -16,7 +16,7 @@ std::vector<Advice> AdviseExchangeBound(const JobFacts& facts) {
   std::vector<double> shares;
   double operations = 0;
   if (!facts.long_enough()) return {};
-  for (const TaskType& type : facts.job.types) {
+  for (const AskedType& type : facts.types()) {
     for (const TaskId& task : facts.TasksOf(type)) {
       const std::optional<double> exchanging = facts.Mean(task, "exchanging");
       if (!facts.measured(task) || !exchanging) continue;

@@ -22,8 +22,8 @@ bool NeverWorked(const JobFacts& facts, const TaskId& task) {
 std::vector<Advice> AdviseGpusUnused(const JobFacts& facts) {
   std::vector<Advice> all;
   if (!facts.long_enough()) return all;
-  for (const TaskType& type : facts.job.types) {
-    if (type.resources.gpus == 0) continue;
+  for (const AskedType& type : facts.types()) {
+    if (type.gpus == 0) continue;
     int idle = 0;
     for (const TaskId& task : facts.TasksOf(type)) idle += NeverWorked(facts, task) ? 1 : 0;
     if (idle == 0) continue;
@@ -40,7 +40,7 @@ std::vector<Advice> AdviseGpusUnused(const JobFacts& facts) {
     advice.formula =
         "highest utilization < 5 %, and GPU memory grows by less than 64 MiB "
         "(as Dr. Elephant's rule for GPUs)";
-    advice.cost = absl::StrCat(idle * type.resources.gpus, " GPUs that no other job can use");
+    advice.cost = absl::StrCat(idle * type.gpus, " GPUs that no other job can use");
     if (each) advice.lines = {{absl::StrCat("tony.", type.name, ".gpus"), "0"}};
     all.push_back(std::move(advice));
   }

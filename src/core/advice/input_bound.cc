@@ -32,15 +32,15 @@ bool StorageAtItsLimit(const JobFacts& facts, const TaskId& task, int64_t from) 
   return mean >= kLeastRead && mean >= kNearMost * facts.Peak(task, "read").value_or(0);
 }
 
-Finding Look(const JobFacts& facts, const TaskType& type) {
+Finding Look(const JobFacts& facts, const AskedType& type) {
   Finding finding;
-  const int cores = std::max(1, type.resources.vcores);
+  const int cores = std::max(1, type.vcores);
   for (const TaskId& task : facts.TasksOf(type)) {
     if (!facts.measured(task) || ExchangeShare(facts, task) >= kLittleExchange) continue;
     const int64_t from = facts.FirstStepMillis(task);
     const bool cores_full = facts.Quantile(task, "cpu", 0.5).value_or(0) >= 0.9 * cores;
     const bool storage_full = StorageAtItsLimit(facts, task, from);
-    if (type.resources.gpus > 0) {
+    if (type.gpus > 0) {
       const std::optional<double> gpu = facts.Mean(task, "gpu", from);
       if (!gpu || *gpu >= kGpuBusyPercent || (!cores_full && !storage_full)) continue;
       finding.use = std::min(finding.use, *gpu);
@@ -60,10 +60,10 @@ Finding Look(const JobFacts& facts, const TaskType& type) {
 std::vector<Advice> AdviseInputBound(const JobFacts& facts) {
   std::vector<Advice> all;
   if (!facts.long_enough()) return all;
-  for (const TaskType& type : facts.job.types) {
+  for (const AskedType& type : facts.types()) {
     const Finding finding = Look(facts, type);
     if (finding.tasks == 0) continue;
-    const bool gpus = type.resources.gpus > 0;
+    const bool gpus = type.gpus > 0;
     Advice advice{
         "input-bound",
         finding.use < kGpuIdlePercent ? AdviceSeverity::kSevere : AdviceSeverity::kModerate,
@@ -82,7 +82,7 @@ std::vector<Advice> AdviseInputBound(const JobFacts& facts) {
         "their limit, collective below 15 % (TensorFlow Profiler's input-bound rule)";
     if (finding.by_cores) {
       advice.lines = {{absl::StrCat("tony.", type.name, ".vcores"),
-                       absl::StrCat(2 * std::max(1, type.resources.vcores))}};
+                       absl::StrCat(2 * std::max(1, type.vcores))}};
     }
     all.push_back(std::move(advice));
   }

@@ -35,7 +35,13 @@ bool JobFacts::went_well() const {
   return !observed.lost && (!view().verdict || view().verdict->outcome == Outcome::kSucceeded);
 }
 
-std::vector<TaskId> JobFacts::TasksOf(const TaskType& type) const {
+const AskedType* JobFacts::FindType(const std::string& name) const {
+  const auto found = std::find_if(types().begin(), types().end(),
+                                  [&](const AskedType& type) { return type.name == name; });
+  return found == types().end() ? nullptr : &*found;
+}
+
+std::vector<TaskId> JobFacts::TasksOf(const AskedType& type) const {
   std::vector<TaskId> tasks;
   for (int i = 0; i < type.instances; ++i) tasks.push_back({type.name, i});
   return tasks;

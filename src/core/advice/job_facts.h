@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "core/metrics/job_metrics.h"
-#include "core/model/job_description.h"
 #include "core/model/task_id.h"
+#include "core/record/job_event.h"
 #include "core/record/observed_job.h"
 
 namespace tony::core {
@@ -19,20 +19,25 @@ struct AdviceGate {
   int least_samples = 30;  ///< of a task
 };
 
+/// A type of tasks with what each of them has asked for; nothing in histories of earlier versions.
+using AskedType = JobSubmitted::Type;
+
 /// The facts of one job, running or over. Refers to its parts, which must outlive it. Not thread
 /// safe.
 class JobFacts {
  public:
-  JobFacts(const JobDescription& job, const ObservedJob& observed, const JobMetrics& metrics,
-           int64_t now_millis, AdviceGate gate = {})
-      : job(job), observed(observed), metrics(metrics), gate(gate), now_millis_(now_millis) {}
+  JobFacts(const ObservedJob& observed, const JobMetrics& metrics, int64_t now_millis,
+           AdviceGate gate = {})
+      : observed(observed), metrics(metrics), gate(gate), now_millis_(now_millis) {}
 
-  const JobDescription& job;
   const ObservedJob& observed;
   const JobMetrics& metrics;
   const AdviceGate gate;
 
   const JobView& view() const { return observed.view; }
+  const std::vector<AskedType>& types() const { return view().job.types; }
+  /// Null: there is none.
+  const AskedType* FindType(const std::string& name) const;
   int64_t end_millis() const;
   /// How long the programs of the present (or last) attempt have run; 0: they have not been
   /// started.
@@ -42,7 +47,7 @@ class JobFacts {
   bool went_well() const;
 
   /// The ids of a type's tasks.
-  std::vector<TaskId> TasksOf(const TaskType& type) const;
+  std::vector<TaskId> TasksOf(const AskedType& type) const;
   /// The greatest value of a metric over the task's whole life; nullopt: it was not measured.
   std::optional<double> Peak(const TaskId& task, const std::string& metric) const;
   /// The mean since `from` (Unix time, milliseconds; 0: from the beginning).

@@ -59,7 +59,7 @@ std::vector<Advice> AdviseLostWork(const JobFacts& facts) {
   Repeated worst;
   double seconds = 0;
   TaskId guilty;
-  for (const TaskType& type : facts.job.types) {
+  for (const AskedType& type : facts.types()) {
     for (const TaskId& task : facts.TasksOf(type)) {
       const Repeated repeated = RepeatedSteps(facts, task);
       if (repeated.steps_per_second <= 0) continue;

@@ -13,7 +13,7 @@ constexpr double kVeryTight = 0.95;
 constexpr int64_t kStepMb = 256;
 
 /// Whether a task of the type was ended because it used too much.
-bool RanOut(const JobFacts& facts, const TaskType& type) {
+bool RanOut(const JobFacts& facts, const AskedType& type) {
   const auto ran_out = [](const std::optional<TaskExit>& exit) {
     return exit && exit->cause == TaskExit::Cause::kOutOfMemory;
   };
@@ -31,8 +31,8 @@ bool RanOut(const JobFacts& facts, const TaskType& type) {
 
 std::vector<Advice> AdviseMemoryTight(const JobFacts& facts) {
   std::vector<Advice> all;
-  for (const TaskType& type : facts.job.types) {
-    const auto asked = static_cast<double>(type.resources.memory_mb);
+  for (const AskedType& type : facts.types()) {
+    const auto asked = static_cast<double>(type.memory_mb);
     if (asked <= 0) continue;
     double peak = 0;
     int tight = 0;
@@ -45,7 +45,7 @@ std::vector<Advice> AdviseMemoryTight(const JobFacts& facts) {
     if (!ran_out && tight == 0) continue;
     const double needed = 1.25 * (ran_out ? std::max(peak, asked) : peak);
     const auto enough = static_cast<int64_t>(std::ceil(needed / kStepMb)) * kStepMb;
-    if (enough <= type.resources.memory_mb) continue;
+    if (enough <= type.memory_mb) continue;
     Advice advice{"memory-tight", AdviceSeverity::kModerate, std::max(tight, 1)};
     if (peak >= kVeryTight * asked) advice.severity = AdviceSeverity::kSevere;
     if (ran_out) advice.severity = AdviceSeverity::kCritical;
@@ -54,7 +54,7 @@ std::vector<Advice> AdviseMemoryTight(const JobFacts& facts) {
         absl::StrCat("Ask for ", enough, " MiB for each task of type ", type.name,
                      ran_out ? ": the memory did not suffice" : ": the memory suffices only just");
     advice.evidence =
-        absl::StrCat("highest use ", MebibytesText(peak), " of ", type.resources.memory_mb, " MiB",
+        absl::StrCat("highest use ", MebibytesText(peak), " of ", type.memory_mb, " MiB",
                      ran_out ? "; a task was ended because it used more" : "");
     advice.formula =
         "peak of a task >= 90 % of what is asked for, or OUT_OF_MEMORY; 1.25 × the "

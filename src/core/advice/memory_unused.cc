@@ -26,8 +26,8 @@ constexpr Level kLevels[] = {{0.5, AdviceSeverity::kCritical},
 std::vector<Advice> AdviseMemoryUnused(const JobFacts& facts) {
   std::vector<Advice> all;
   if (!facts.long_enough() || !facts.went_well()) return all;
-  for (const TaskType& type : facts.job.types) {
-    const auto asked = static_cast<double>(type.resources.memory_mb);
+  for (const AskedType& type : facts.types()) {
+    const auto asked = static_cast<double>(type.memory_mb);
     double peak = 0;
     TaskId highest;
     bool all_measured = type.instances > 0;
@@ -45,7 +45,7 @@ std::vector<Advice> AdviseMemoryUnused(const JobFacts& facts) {
     Advice advice{"memory-unused", level->severity, type.instances};
     advice.type = type.name;
     advice.sentence = absl::StrCat("Ask for ", enough, " MiB for each task of type ", type.name,
-                                   " instead of ", type.resources.memory_mb, " MiB");
+                                   " instead of ", type.memory_mb, " MiB");
     advice.evidence = absl::StrCat("highest use ", MebibytesText(peak), " (", highest.ToString(),
                                    "), ", PercentText(peak / asked), " of what is asked for");
     advice.formula =

@@ -9,12 +9,12 @@ namespace {
 
 /// The mean or the 95th percentile of the cores that a type's tasks use, as a share of those asked
 /// for: the busiest task's. nullopt: not all were measured.
-std::optional<double> BusiestShare(const JobFacts& facts, const TaskType& type, double quantile) {
+std::optional<double> BusiestShare(const JobFacts& facts, const AskedType& type, double quantile) {
   std::optional<double> most;
   for (const TaskId& task : facts.TasksOf(type)) {
     const std::optional<double> used = facts.Quantile(task, "cpu", quantile);
     if (!facts.measured(task) || !used) return std::nullopt;
-    most = std::max(most.value_or(0), *used / std::max(1, type.resources.vcores));
+    most = std::max(most.value_or(0), *used / std::max(1, type.vcores));
   }
   return most;
 }
@@ -22,8 +22,8 @@ std::optional<double> BusiestShare(const JobFacts& facts, const TaskType& type, 
 }  // namespace
 
 std::vector<Advice> AdviseParameterServers(const JobFacts& facts) {
-  const TaskType* const servers = facts.job.FindType("ps");
-  const TaskType* const workers = facts.job.FindType("worker");
+  const AskedType* const servers = facts.FindType("ps");
+  const AskedType* const workers = facts.FindType("worker");
   if (servers == nullptr || workers == nullptr || servers->instances == 0) return {};
   if (!facts.long_enough() || !facts.went_well()) return {};
   const std::optional<double> busy = BusiestShare(facts, *servers, 0.95);

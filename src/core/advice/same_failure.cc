@@ -27,7 +27,7 @@ Row LongestRow(const std::vector<JobView::Attempt>& attempts) {
 std::vector<Advice> AdviseSameFailure(const JobFacts& facts) {
   std::vector<Advice> all;
   const Row row = LongestRow(facts.view().attempts);
-  if (row.length >= 2 && facts.job.retry_count > 0) {
+  if (row.length >= 2) {
     Advice advice{"same-failure", AdviceSeverity::kModerate,
                   static_cast<int>(facts.view().tasks.size())};
     advice.sentence = absl::StrCat("Mend the program instead of restarting it: ", row.error);
@@ -41,7 +41,8 @@ std::vector<Advice> AdviseSameFailure(const JobFacts& facts) {
   const std::optional<Verdict>& verdict = facts.view().verdict;
   const bool lost = verdict && (verdict->reason == Reason::kTaskLost ||
                                 verdict->reason == Reason::kHeartbeatLost);
-  if (lost && facts.job.infrastructure_retry_count == 0) {
+  // With a budget there would have been another attempt.
+  if (lost && facts.view().attempts.empty()) {
     Advice advice{"no-retry", AdviceSeverity::kSevere, static_cast<int>(facts.view().tasks.size())};
     advice.sentence = "Allow restarts after the loss of a machine";
     advice.evidence = verdict->sentence;

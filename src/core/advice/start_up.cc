@@ -19,7 +19,7 @@ std::vector<Advice> AdviseStartUp(const JobFacts& facts) {
   // After a restart the times of the first start are gone.
   if (view.attempt_began_millis == 0 || !view.attempts.empty() || !facts.long_enough()) return {};
   int64_t first_step = 0;
-  for (const TaskType& type : facts.job.types) {
+  for (const AskedType& type : facts.types()) {
     for (const TaskId& task : facts.TasksOf(type)) {
       first_step = std::max(first_step, facts.FirstStepMillis(task));
     }

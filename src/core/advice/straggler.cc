@@ -30,7 +30,7 @@ struct Windows {
   std::vector<MetricPoints> paces;
 };
 
-Windows WindowsOf(const JobFacts& facts, const TaskType& type) {
+Windows WindowsOf(const JobFacts& facts, const AskedType& type) {
   Windows windows;
   int64_t from = 0;
   int64_t to = INT64_MAX;
@@ -79,7 +79,7 @@ std::vector<Slow> SlowByPace(const Windows& windows) {
   return slow;
 }
 
-std::vector<Slow> SlowByWaiting(const JobFacts& facts, const TaskType& type) {
+std::vector<Slow> SlowByWaiting(const JobFacts& facts, const AskedType& type) {
   std::vector<Slow> slow;
   for (const TaskId& task : facts.TasksOf(type)) {
     const double waited_for = facts.Mean(task, "waited_for").value_or(0);
@@ -102,7 +102,7 @@ std::string HostsOf(const JobFacts& facts, const std::vector<Slow>& slow) {
   return absl::StrJoin(texts, ", ");
 }
 
-Advice AdviceOn(const JobFacts& facts, const TaskType& type, const std::vector<Slow>& slow) {
+Advice AdviceOn(const JobFacts& facts, const AskedType& type, const std::vector<Slow>& slow) {
   double pace = 1;
   double waited_for = 0;
   for (const Slow& each : slow) {
@@ -136,7 +136,7 @@ Advice AdviceOn(const JobFacts& facts, const TaskType& type, const std::vector<S
 std::vector<Advice> AdviseStraggler(const JobFacts& facts) {
   std::vector<Advice> all;
   if (!facts.long_enough()) return all;
-  for (const TaskType& type : facts.job.types) {
+  for (const AskedType& type : facts.types()) {
     std::vector<Slow> slow = SlowByPace(WindowsOf(facts, type));
     if (slow.empty()) slow = SlowByWaiting(facts, type);
     // When most tasks are slow, the fast ones are the exception.

@@ -112,7 +112,7 @@ class JobMetrics {
   void AddBand(const std::string& type, Owner& bands, int metric, std::vector<float>& values,
                int64_t unix_millis);
 
-  const Options options_;
+  Options options_;
   SeriesSize task_size_;  ///< of each task's series
   size_t metrics_per_task_ = 0;
   SeriesSize band_size_;

@@ -26,6 +26,9 @@ class Unreachable : public JobCatalog {
   absl::Status ReadEvents(const StoredJob& /*job*/, const history::UseEvent& /*use*/) override {
     return absl::UnimplementedError("");
   }
+  absl::StatusOr<std::string> ReadMetrics(const StoredJob& /*job*/) override {
+    return absl::UnimplementedError("");
+  }
   absl::StatusOr<Logs> FindLogs(const StoredJob& job, const LogRequest& /*request*/) override {
     return Logs{job.folder, false, "", nullptr};
   }

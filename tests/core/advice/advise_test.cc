@@ -75,7 +75,7 @@ JobProfile WithGpus(double percent,
         UseGpu(growth, percent + second % 2, second < 5 ? 0 : 8'000 * kMebibyte);
         change(task, second, growth);
       });
-  profile.job.types[0].resources.gpus = 1;
+  profile.observed.view.job.types[0].gpus = 1;
   return profile;
 }
 
@@ -87,7 +87,6 @@ JobProfile WithAttempts(JobProfile profile, std::vector<std::string> errors) {
     attempt.error = errors[i];
     profile.observed.view.attempts.push_back(attempt);
   }
-  profile.job.retry_count = 3;
   return profile;
 }
 
@@ -216,7 +215,6 @@ void AddHistoryCases(Cases& cases) {
       {"same-failure"});
   Add(cases, "DifferentFailures", WithAttempts(WellSet(), {"ValueError: x", "KeyError: y"}), {});
   JobProfile lost = WellSet();
-  lost.job.infrastructure_retry_count = 0;
   lost.observed.view.verdict = Verdict{Outcome::kFailed, Reason::kTaskLost, "worker:1 was lost"};
   Add(cases, "LostWithoutRetry", lost, {"no-retry"});
 }

@@ -29,12 +29,7 @@ void Grow(const TaskUsage& growth, TaskUsage& total) {
 
 void JobProfile::AddType(const std::string& name, int instances, int64_t memory_mb, int vcores,
                          int gpus) {
-  TaskType type;
-  type.name = name;
-  type.instances = instances;
-  type.resources = {memory_mb, vcores, gpus};
-  job.types.push_back(type);
-  observed.view.job.types.push_back({name, instances});
+  observed.view.job.types.push_back({name, instances, true, memory_mb, vcores, gpus});
   for (int i = 0; i < instances; ++i) {
     JobView::Task task;
     task.last.task = {name, i};
@@ -52,7 +47,8 @@ JobAdvice JobProfile::Advise(AdviceGate gate) const {
   const int64_t end = began + seconds * 1000;
   view.attempt_began_millis = began;
   JobMetrics::Options options;
-  for (const TaskType& type : job.types) options.types.push_back({type.name, type.instances});
+  for (const AskedType& type : observed.view.job.types)
+    options.types.push_back({type.name, type.instances});
   JobMetrics metrics(options);
   for (JobView::Task& task : view.tasks) {
     TaskUsage total;
@@ -66,7 +62,7 @@ JobAdvice JobProfile::Advise(AdviceGate gate) const {
     }
     task.usage = total;
   }
-  return AdviseJob(JobFacts(job, ended, metrics, end, gate));
+  return AdviseJob(JobFacts(ended, metrics, end, gate));
 }
 
 }  // namespace tony::core

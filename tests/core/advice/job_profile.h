@@ -1,4 +1,4 @@
-// A made job: its description, its history, and what its tasks used, second by second.
+// A made job: its history, and what its tasks used, second by second.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,6 @@ namespace tony::core {
 struct JobProfile {
   static constexpr int64_t kSubmitted = 1'790'000'000'000;
 
-  JobDescription job;
   ObservedJob observed;
   int64_t seconds = 1200;      ///< for which the programs run
   int64_t start_seconds = 10;  ///< from the submission to the start of the programs

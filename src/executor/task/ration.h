@@ -29,14 +29,16 @@ class Ration {
   void Spent(TimePoint now, Duration cost) {
     next_ = now + std::chrono::duration_cast<Duration>(cost / share_);
   }
-  /// Measures if it is due, on this thread. Returns whether it was.
+  /// Measures if it is due, on this thread. Returns the processor time that this took; 0: it was
+  /// not due.
   template <typename Measure>
-  bool Run(TimePoint now, Measure measure) {
-    if (!Due(now)) return false;
+  Duration Run(TimePoint now, Measure measure) {
+    if (!Due(now)) return Duration(0);
     const Duration before = ThreadTime();
     measure();
-    Spent(now, ThreadTime() - before);
-    return true;
+    const Duration cost = ThreadTime() - before;
+    Spent(now, cost);
+    return cost;
   }
 
  private:

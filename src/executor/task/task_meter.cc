@@ -11,9 +11,10 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// A sample that costs more is taken less often, such that it takes half a percent of a processor.
-constexpr milliseconds kDear{5};
-constexpr int kPause = 200;
+/// A sample that costs more, as of hundreds of processes, is taken less often, such that it takes a
+/// third of a percent of a processor. With what has a Ration that is at most half a percent.
+constexpr milliseconds kDear{3};
+constexpr int kPause = 300;
 
 }  // namespace
 
@@ -33,16 +34,13 @@ void TaskMeter::Measure() {
     if (!waits) Sample();
     callbacks_.on_round();
   }
-  const Duration pause = cost_ > kDear ? cost_ * kPause : Duration(0);
+  const Duration pause = sampler_.cost() > kDear ? sampler_.cost() * kPause : Duration(0);
   timer_ = loop_.After(std::max<Duration>(interval_, pause), [this] { Measure(); });
 }
 
 void TaskMeter::Sample() {
-  const Duration before = ThreadTime();
-  const core::TaskUsage usage =
-      sampler_.Sample(gpus_ != nullptr ? gpus_->Newest() : std::vector<core::GpuUsage>());
-  cost_ = ThreadTime() - before;
-  callbacks_.on_usage(usage);
+  callbacks_.on_usage(
+      sampler_.Sample(gpus_ != nullptr ? gpus_->Newest() : std::vector<core::GpuUsage>()));
 }
 
 }  // namespace tony::executor

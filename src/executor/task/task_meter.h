@@ -47,7 +47,6 @@ class TaskMeter {
   const Callbacks callbacks_;
   UsageSampler sampler_;
   std::chrono::milliseconds interval_{0};
-  Duration cost_{0};                 ///< processor time of the newest sample
   std::unique_ptr<GpuReader> gpus_;  ///< null: the task has no GPU
   std::unique_ptr<EventLoop::Handle> timer_;
 };

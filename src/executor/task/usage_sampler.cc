@@ -52,6 +52,8 @@ void AddGpus(std::vector<core::GpuUsage> gpus, core::TaskUsage& usage) {
 
 core::TaskUsage UsageSampler::Sample(std::vector<core::GpuUsage> gpus) {
   if (!run_) Reset(counters_folder_);
+  const Duration before = ThreadTime();
+  rationed_ = Duration(0);
   core::TaskUsage usage;
   usage.seconds = SecondsSinceBegin();
   MeasureProcesses(usage);
@@ -60,12 +62,12 @@ core::TaskUsage UsageSampler::Sample(std::vector<core::GpuUsage> gpus) {
   AddGpus(std::move(gpus), usage);
   usage.collective = ReadCollectiveCounters(counters_folder_);
   run_->last = usage;
+  cost_ = ThreadTime() - before - rationed_;
   return usage;
 }
 
 void UsageSampler::MeasureProcesses(core::TaskUsage& usage) {
-  const TimePoint now = clock_.Now();
-  run_->for_processes.Run(now, [&] { run_->processes = keeper_.Processes(); });
+  Ask(run_->for_processes, [&] { run_->processes = keeper_.Processes(); });
   const os::ResourceUsage measured = os::ReadResourceUsage(run_->processes);
   usage.cpu_seconds = std::chrono::duration<double>(measured.cpu_time).count();
   usage.memory_bytes = measured.rss_bytes;
@@ -75,14 +77,14 @@ void UsageSampler::MeasureProcesses(core::TaskUsage& usage) {
   usage.processes = measured.process_count;
   usage.proportional_bytes = run_->last.proportional_bytes;
   if (measured.rss_bytes > kMostForProportional) return;
-  run_->for_proportional.Run(
-      now, [&] { usage.proportional_bytes = os::ProportionalBytes(run_->processes); });
+  Ask(run_->for_proportional,
+      [&] { usage.proportional_bytes = os::ProportionalBytes(run_->processes); });
 }
 
 void UsageSampler::MeasureConnections(core::TaskUsage& usage) {
   usage.descriptors = run_->last.descriptors;
   usage.network = run_->last.network;
-  run_->for_connections.Run(clock_.Now(), [&] {
+  Ask(run_->for_connections, [&] {
     const os::OpenFiles files = os::FindOpenFiles(run_->processes);
     usage.descriptors = files.count;
     // Without a socket the kernel need not be asked, and the sums of the closed ones stay.
@@ -97,7 +99,7 @@ void UsageSampler::MeasureConnections(core::TaskUsage& usage) {
     usage.network.sent_bytes = run_->traffic.sent_bytes();
     usage.network.received_bytes = run_->traffic.received_bytes();
   });
-  run_->for_host.Run(clock_.Now(), [&] {
+  Ask(run_->for_host, [&] {
     const auto host = os::ReadHostTraffic();
     if (!host) return;
     usage.network.host_sent_bytes = host->sent_bytes;
@@ -108,7 +110,7 @@ void UsageSampler::MeasureConnections(core::TaskUsage& usage) {
 // Which groups are the task's own is looked at again from time to time: a stranger may join one,
 // and a program may make groups below its own.
 void UsageSampler::MeasureGroup(core::TaskUsage& usage) {
-  run_->for_group.Run(clock_.Now(), [&] {
+  Ask(run_->for_group, [&] {
     if (!run_->processes.empty()) run_->group.Choose(run_->processes.front(), ::getpid());
   });
   usage.group = ToUsage(run_->group.Read());

@@ -28,6 +28,8 @@ class UsageSampler {
 
   /// Takes one sample of the process tree. `gpus`: the task's, as they were read last.
   core::TaskUsage Sample(std::vector<core::GpuUsage> gpus);
+  /// The processor time of the newest sample, without what has a Ration.
+  Duration cost() const { return cost_; }
   /// Called when the program has ended: the last sample, with the counters of its ranks up to their
   /// end. Nothing if there are no counters.
   std::optional<core::TaskUsage> AtEnd() const;
@@ -42,11 +44,11 @@ class UsageSampler {
     std::vector<pid_t> processes;
     os::CgroupMeter group;
     TrafficCounter traffic;
-    Ration for_processes{0.001};
-    Ration for_connections{0.001};
-    Ration for_proportional{0.0005};
-    Ration for_host{0.0003};
-    Ration for_group{0.0002};
+    Ration for_processes{0.0005};
+    Ration for_connections{0.0007};
+    Ration for_proportional{0.0003};
+    Ration for_host{0.0001};
+    Ration for_group{0.0001};
     core::TaskUsage last;
   };
 
@@ -54,11 +56,18 @@ class UsageSampler {
   void MeasureConnections(core::TaskUsage& usage);
   void MeasureGroup(core::TaskUsage& usage);
   double SecondsSinceBegin() const;
+  /// Measures if `ration` allows.
+  template <typename Measure>
+  void Ask(Ration& ration, Measure measure) {
+    rationed_ += ration.Run(clock_.Now(), measure);
+  }
 
   const os::Keeper& keeper_;
   const SystemClock clock_;
   std::string counters_folder_;
   std::optional<Run> run_;  ///< nothing before the first
+  Duration cost_{0};
+  Duration rationed_{0};  ///< processor time of the newest sample that rations have allowed
 };
 
 }  // namespace tony::executor

@@ -135,6 +135,7 @@ KeyGroup FeedKeys() {
   return group;
 }
 
+// Longer than 60 lines because it is one table of keys.
 KeyGroup TaskOutputKeys() {
   KeyGroup group;
   group.title = "Output and measurements of tasks";

@@ -1,8 +1,11 @@
 // Walks from the process's group up the hierarchy as long as a group is the container's own.
 #include "os/containment/cgroup_meter.h"
 
+#include <signal.h>
+
 #include <algorithm>
 #include <array>
+#include <cerrno>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
@@ -30,10 +33,8 @@ bool IsStarter(pid_t pid, pid_t owner) {
 /// Whether `group` holds `process`, and nothing but the container of `owner`.
 bool HoldsOnlyContainer(const CgroupFolder& group, pid_t process, pid_t owner) {
   const std::vector<pid_t> members = group.Members();
-  // A member may have ended since the list was read.
-  const auto gone = [](pid_t pid) {
-    return ReadProcFile(absl::StrCat("/proc/", pid, "/stat")).empty();
-  };
+  // A member may have ended since the list was read. /proc cannot tell, where it hides strangers.
+  const auto gone = [](pid_t pid) { return ::kill(pid, 0) != 0 && errno == ESRCH; };
   return absl::c_linear_search(members, process) && absl::c_all_of(members, [&](pid_t member) {
            return member > 0 &&
                   (Descends(member, owner) || IsStarter(member, owner) || gone(member));

@@ -38,6 +38,13 @@ struct MemoryV2 {  // nvmlMemory_v2_t, since driver 510
   unsigned long long used = 0;
 };
 static_assert(sizeof(MemoryV2) == 40);
+struct Temperature {  // nvmlTemperature_v1_t, of newer drivers
+  unsigned version = 0;
+  int sensor = kTemperatureOfGpu;
+  int degrees = 0;
+};
+static_assert(sizeof(Temperature) == 12);
+constexpr unsigned kTemperatureV1 = sizeof(Temperature) | 1U << 24;  // NVML_STRUCT_VERSION
 constexpr unsigned kMemoryV2 = sizeof(MemoryV2) | 2U << 24;  // NVML_STRUCT_VERSION(Memory, 2)
 
 }  // namespace
@@ -52,11 +59,14 @@ struct Nvml::Functions {
   Result (*memory)(Device, Memory*) = nullptr;
   Result (*memory_v2)(Device, MemoryV2*) = nullptr;
   Result (*power)(Device, unsigned* milliwatts) = nullptr;
+  // The first is to be removed with CUDA 14; older drivers lack the second.
   Result (*temperature)(Device, int sensor, unsigned* degrees) = nullptr;
+  Result (*temperature_v)(Device, Temperature*) = nullptr;
   Result (*throttle_reasons)(Device, unsigned long long* reasons) = nullptr;
   Result (*ecc_errors)(Device, int error, int counter, unsigned long long* count) = nullptr;
 
   void ReadMemory(Device device, GpuReading& gpu) const;
+  void ReadTemperature(Device device, GpuReading& gpu) const;
 };
 
 namespace {
@@ -89,8 +99,12 @@ absl::StatusOr<std::unique_ptr<Nvml>> Nvml::Open(const std::string& file) {
   library.Find("nvmlDeviceGetMemoryInfo_v2", &functions->memory_v2);
   library.Find("nvmlDeviceGetPowerUsage", &functions->power);
   library.Find("nvmlDeviceGetTemperature", &functions->temperature);
-  // Renamed to …EventReasons in driver 535; the older name stays.
-  library.Find("nvmlDeviceGetCurrentClocksThrottleReasons", &functions->throttle_reasons);
+  library.Find("nvmlDeviceGetTemperatureV", &functions->temperature_v);
+  // Its newer name, since driver 535, and the older one.
+  library.Find("nvmlDeviceGetCurrentClocksEventReasons", &functions->throttle_reasons);
+  if (functions->throttle_reasons == nullptr) {
+    library.Find("nvmlDeviceGetCurrentClocksThrottleReasons", &functions->throttle_reasons);
+  }
   library.Find("nvmlDeviceGetTotalEccErrors", &functions->ecc_errors);
   if (const Result result = functions->init(); result != kSuccess) {
     return absl::FailedPreconditionError(absl::StrCat(
@@ -112,6 +126,16 @@ void Nvml::Functions::ReadMemory(Device device, GpuReading& gpu) const {
   }
 }
 
+void Nvml::Functions::ReadTemperature(Device device, GpuReading& gpu) const {
+  Temperature sensor{.version = kTemperatureV1};
+  unsigned degrees = 0;
+  if (Ask(temperature_v, sensor, device)) {
+    gpu.temperature_celsius = sensor.degrees;
+  } else if (Ask(temperature, degrees, device, kTemperatureOfGpu)) {
+    gpu.temperature_celsius = degrees;
+  }
+}
+
 std::vector<GpuReading> Nvml::Read(const std::vector<int>& indices) const {
   std::vector<GpuReading> readings;
   for (const int index : indices) {
@@ -125,9 +149,7 @@ std::vector<GpuReading> Nvml::Read(const std::vector<int>& indices) const {
     if (Ask(functions_->utilization, rates, device)) gpu.utilization_percent = rates.gpu;
     unsigned number = 0;
     if (Ask(functions_->power, number, device)) gpu.power_watts = number / 1000.0;
-    if (Ask(functions_->temperature, number, device, kTemperatureOfGpu)) {
-      gpu.temperature_celsius = number;
-    }
+    functions_->ReadTemperature(device, gpu);
     unsigned long long large = 0;
     if (Ask(functions_->throttle_reasons, large, device)) gpu.slowed = static_cast<int64_t>(large);
     if (Ask(functions_->ecc_errors, large, device, kUncorrectedErrors, kVolatileErrors)) {

@@ -59,7 +59,8 @@ TEST_F(NvmlTest, AnOldDriverTellsLess) {
                                                          .memory_used_bytes = int64_t{2} << 30,
                                                          .memory_total_bytes = int64_t{80} << 30,
                                                          .power_watts = 301.5,
-                                                         .temperature_celsius = 61}));
+                                                         .temperature_celsius = 61,
+                                                         .slowed = 4}));
 }
 
 TEST_F(NvmlTest, SaysWhyThereIsNone) {

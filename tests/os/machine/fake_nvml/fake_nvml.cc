@@ -51,7 +51,8 @@ int Answer(Gpu* gpu, const std::string& name, Number* number) {
 
 extern "C" {
 
-// Layouts of nvmlUtilization_t, nvmlMemory_t and nvmlMemory_v2_t.
+// Layouts of nvmlUtilization_t, nvmlMemory_t, nvmlMemory_v2_t and nvmlTemperature_v1_t. NVIDIA's
+// Python binding (nvidia-ml-py 13.615) reads these libraries, too.
 struct Utilization {
   unsigned gpu, memory;
 };
@@ -61,6 +62,12 @@ struct Memory {
 struct MemoryV2 {
   unsigned version;
   unsigned long long total, reserved, free, used;
+};
+
+struct Temperature {
+  unsigned version;
+  int sensor;
+  int degrees;
 };
 
 int nvmlInit_v2() {
@@ -89,15 +96,19 @@ int nvmlDeviceGetMemoryInfo(Gpu* gpu, Memory* memory) {
   return Answer(gpu, "used_with_reserved", &memory->used);
 }
 
-int nvmlDeviceGetTemperature(Gpu* gpu, int sensor, unsigned* degrees) {
-  return sensor == 0 ? Answer(gpu, "temperature", degrees) : kInvalidArgument;
-}
-
 int nvmlDeviceGetPowerUsage(Gpu* gpu, unsigned* milliwatts) {
   return Answer(gpu, "milliwatts", milliwatts);
 }
 
-#ifndef FAKE_NVML_OLD
+#ifdef FAKE_NVML_OLD
+int nvmlDeviceGetTemperature(Gpu* gpu, int sensor, unsigned* degrees) {
+  return sensor == 0 ? Answer(gpu, "temperature", degrees) : kInvalidArgument;
+}
+
+int nvmlDeviceGetCurrentClocksThrottleReasons(Gpu* gpu, unsigned long long* reasons) {
+  return Answer(gpu, "reasons", reasons);
+}
+#else
 int nvmlDeviceGetMemoryInfo_v2(Gpu* gpu, MemoryV2* memory) {
   if (memory->version != (sizeof(MemoryV2) | 2U << 24)) return kInvalidArgument;
   memory->reserved = memory->free = 77;
@@ -105,7 +116,13 @@ int nvmlDeviceGetMemoryInfo_v2(Gpu* gpu, MemoryV2* memory) {
   return Answer(gpu, "used", &memory->used);
 }
 
-int nvmlDeviceGetCurrentClocksThrottleReasons(Gpu* gpu, unsigned long long* reasons) {
+int nvmlDeviceGetTemperatureV(Gpu* gpu, Temperature* temperature) {
+  if (temperature->version != (sizeof(Temperature) | 1U << 24)) return kInvalidArgument;
+  if (temperature->sensor != 0) return kInvalidArgument;
+  return Answer(gpu, "temperature", &temperature->degrees);
+}
+
+int nvmlDeviceGetCurrentClocksEventReasons(Gpu* gpu, unsigned long long* reasons) {
   return Answer(gpu, "reasons", reasons);
 }
 

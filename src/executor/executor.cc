@@ -246,9 +246,10 @@ void Executor::OnAssignment(const v1::Assignment& assignment) {
   if (lease_.RenewFromHello()) ExtendLease();
   BeatLater();
   meter_.Start({.interval = milliseconds(std::max(100, assignment.metrics_interval_ms())),
-                .gpus = {assignment.gpus().begin(), assignment.gpus().end()},
-                .gpu_tool = assignment.gpu_tool(),
-                .gpu_tool_timeout = milliseconds(assignment.gpu_tool_timeout_ms())});
+                .gpus = {.gpus = {assignment.gpus().begin(), assignment.gpus().end()},
+                         .library = GpuLibraryBeside(assignment.gpu_tool()),
+                         .tool = assignment.gpu_tool(),
+                         .tool_timeout = milliseconds(assignment.gpu_tool_timeout_ms())}});
   FindPackage();
   absl::Status place = CheckMachine();
   if (place.ok()) place = feed_->Open(assignment_, working_folder_, connection_->address());

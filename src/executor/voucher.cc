@@ -25,8 +25,10 @@ namespace {
 
 /// A launcher writes the voucher before it starts the executor, or at once after that.
 constexpr std::chrono::seconds kVoucherLimit{10};
-/// The ApplicationMaster may be a restarted one that reads its journal first.
+/// The ApplicationMaster answers when it has a task, and may be busy.
 constexpr std::chrono::seconds kRedeemLimit{60};
+/// An executor that is placed while its job ends holds its place for this long.
+constexpr std::chrono::seconds kConnectLimit{3};
 
 /// Reads until the end of the descriptor, or of the first line.
 absl::StatusOr<std::string> ReadVoucher(int fd) {
@@ -86,7 +88,8 @@ absl::Status RedeemVoucher(const Options& options, const std::vector<std::string
                      .host_id = os::BootId(),
                      .process = {::getpid(), os::ProcessStart(::getpid()).value_or(0)},
                      .gpus = options.gpus};
-  TONY_ASSIGN_OR_RETURN(const core::LaunchContext order, rpc::Redeem(voucher, self, kRedeemLimit));
+  TONY_ASSIGN_OR_RETURN(const core::LaunchContext order,
+                        rpc::Redeem(voucher, self, {kRedeemLimit, kConnectLimit}));
   // Where the executor keeps what is its own in the working folder.
   TONY_RETURN_IF_ERROR(os::MakeFolders(".tony"));
   TONY_ASSIGN_OR_RETURN(const os::UniqueFd credentials, PipeWith(order.secret));

@@ -174,6 +174,14 @@ class LauncherTest(JobTest):
         self.assertIn("damaged", self.redeem("{}").stderr)
         self.end_by_client(job)
 
+    def test_a_voucher_of_a_job_that_has_ended_is_given_up(self):
+        record = self.site.folder / "orders"
+        job = self.launch("true", options=["--record", record])
+        self.assertEqual(job.wait(), 0, job.describe())
+        late = self.redeem(json.loads(record.read_text().splitlines()[0])["voucher"])
+        self.assertEqual(late.returncode, 1)
+        self.assertIn("the next one has other vouchers", late.stderr)
+
     def redeem(self, voucher):
         """Starts an executor with this voucher."""
         with (self.site.folder / "voucher").open("w+", encoding="utf-8") as file:
@@ -182,7 +190,7 @@ class LauncherTest(JobTest):
             file.seek(0)
             return subprocess.run(
                 [self.site.programs / "tony-executor", f"--voucher-fd={file.fileno()}", "--host=127.0.0.1"],
-                pass_fds=[file.fileno()], cwd=self.site.folder, capture_output=True, text=True, timeout=60,
+                pass_fds=[file.fileno()], cwd=self.site.folder, capture_output=True, text=True, timeout=50,
                 check=False)
 
     def test_the_vouchers_secret_is_nowhere_else(self):

@@ -91,6 +91,12 @@ class VerbsTest(JobTest):
             return all("usage" in task for task in self.site.verb("status")["tasks"])
 
         self.assertTrue(machine.wait_until(measured, 30))
+        for usage in (task["usage"] for task in self.site.verb("status")["tasks"]):
+            self.assertGreater(usage["seconds"], 0)
+            self.assertGreaterEqual(usage["descriptors"], 3)
+            self.assertLessEqual(usage["proportional_bytes"], usage["max_memory_bytes"])
+            self.assertIn("host_sent_bytes", usage["network"])
+            self.assertNotIn("gpus", usage)
         lines = (self.job.folder / "usage.jsonl").read_text().splitlines()
         self.assertEqual(len(lines), 2)
         self.assertNotIn("task_measured", (self.job.folder / "events.jsonl").read_text())

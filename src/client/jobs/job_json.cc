@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "client/cli/messages.h"
+#include "client/jobs/usage_json.h"
 #include "common/safe_text.h"
 
 namespace tony::client {
@@ -61,6 +62,7 @@ Json TaskToJson(const core::JobView::Task& task, const core::ObservedJob& job) {
                      {"read_bytes", task.usage->read_bytes},
                      {"write_bytes", task.usage->write_bytes},
                      {"processes", task.usage->processes}};
+    AddKnownUsage(*task.usage, json["usage"]);
     if (const auto& collective = task.usage->collective) {
       json["usage"]["collective"] = {{"tensors", collective->tensors},
                                      {"bytes", collective->bytes},

@@ -1,45 +1,46 @@
-// nvidia-smi may take seconds, so it runs on a thread of its own and never blocks the loop. A round
-// that finds it still running is left out.
+// A round waits for the GPUs' numbers, so that a sample's numbers are of one moment; but not for
+// longer than until the next round.
 #include "executor/task/task_meter.h"
 
+#include <algorithm>
 #include <utility>
-
-#include "common/logging.h"
+#include <vector>
 
 namespace tony::executor {
+namespace {
 
-TaskMeter::~TaskMeter() {
-  if (gpu_reader_.joinable()) gpu_reader_.join();
-}
+using std::chrono::milliseconds;
+
+/// A sample that costs more, as of hundreds of processes, is taken less often, such that it takes a
+/// third of a percent of a processor. With what has a Ration that is at most half a percent.
+constexpr milliseconds kDear{3};
+constexpr int kPause = 300;
+
+}  // namespace
 
 void TaskMeter::Start(Settings settings) {
-  settings_ = std::move(settings);
+  interval_ = settings.interval;
+  if (!settings.gpus.gpus.empty()) {
+    gpus_ = std::make_unique<GpuReader>(loop_, std::move(settings.gpus));
+  }
   Measure();
 }
 
 void TaskMeter::Measure() {
   if (callbacks_.is_running()) {
-    if (settings_.gpus.empty()) {
-      callbacks_.on_usage(sampler_.Sample({}, {}));
-    } else {
-      MeasureWithGpus();
-    }
+    const bool waits = gpus_ != nullptr && gpus_->Begin([this] {
+      if (callbacks_.is_running()) Sample();
+    });
+    if (!waits) Sample();
     callbacks_.on_round();
   }
-  timer_ = loop_.After(settings_.interval, [this] { Measure(); });
+  const Duration pause = sampler_.cost() > kDear ? sampler_.cost() * kPause : Duration(0);
+  timer_ = loop_.After(std::max<Duration>(interval_, pause), [this] { Measure(); });
 }
 
-void TaskMeter::MeasureWithGpus() {
-  if (reading_gpus_) return LogDebug("a measurement is left out: the GPU tool still runs");
-  reading_gpus_ = true;
-  if (gpu_reader_.joinable()) gpu_reader_.join();
-  gpu_reader_ = std::thread([this, tool = settings_.gpu_tool, limit = settings_.gpu_tool_timeout] {
-    os::GpuInventory inventory = os::DetectGpus(tool, limit);
-    loop_.Post([this, gpus = std::move(inventory.gpus)] {
-      reading_gpus_ = false;
-      if (callbacks_.is_running()) callbacks_.on_usage(sampler_.Sample(gpus, settings_.gpus));
-    });
-  });
+void TaskMeter::Sample() {
+  callbacks_.on_usage(
+      sampler_.Sample(gpus_ != nullptr ? gpus_->Newest() : std::vector<core::GpuUsage>()));
 }
 
 }  // namespace tony::executor

@@ -1,18 +1,17 @@
-// Measures the running program at an interval, with the GPUs' tool on a thread of its own.
+// Measures the running program and its GPUs at an interval.
 #pragma once
 
 #include <functional>
 #include <memory>
 #include <string>
-#include <thread>
-#include <vector>
+#include <utility>
 
 #include "common/clock.h"
 #include "common/event_loop.h"
 #include "core/tasks/task_usage.h"
+#include "executor/task/gpu_reader.h"
 #include "executor/task/usage_sampler.h"
 #include "os/containment/keeper.h"
-#include "os/machine/gpus.h"
 
 namespace tony::executor {
 
@@ -21,9 +20,7 @@ class TaskMeter {
  public:
   struct Settings {
     std::chrono::milliseconds interval;
-    std::vector<int> gpus;  ///< indices of the task's GPUs; without any, the tool is not run
-    std::string gpu_tool;   ///< path of nvidia-smi
-    std::chrono::milliseconds gpu_tool_timeout;
+    GpuReader::Settings gpus;  ///< without any index there is no reader
   };
   struct Callbacks {
     std::function<bool()> is_running;  ///< whether there is a program to measure
@@ -34,8 +31,6 @@ class TaskMeter {
   /// `loop` and `keeper` must outlive this.
   TaskMeter(EventLoop& loop, const os::Keeper& keeper, Callbacks callbacks)
       : loop_(loop), callbacks_(std::move(callbacks)), sampler_(keeper) {}
-  /// Waits for the GPUs' tool, which has a time limit.
-  ~TaskMeter();
 
   /// Measures now and after each interval, until Stop().
   void Start(Settings settings);
@@ -46,14 +41,13 @@ class TaskMeter {
 
  private:
   void Measure();
-  void MeasureWithGpus();
+  void Sample();
 
   EventLoop& loop_;
   const Callbacks callbacks_;
   UsageSampler sampler_;
-  Settings settings_;
-  bool reading_gpus_ = false;  ///< the tool runs, or its result is on its way
-  std::thread gpu_reader_;
+  std::chrono::milliseconds interval_{0};
+  std::unique_ptr<GpuReader> gpus_;  ///< null: the task has no GPU
   std::unique_ptr<EventLoop::Handle> timer_;
 };
 

@@ -2,17 +2,17 @@
 #include "hadoop/auth/gssapi_library.h"
 
 #include "common/status_macros.h"
-#include "hadoop/base/shared_library.h"
+#include "os/processes/shared_library.h"
 
 namespace tony::hadoop {
 namespace {
 
 absl::StatusOr<GssapiLibrary> LoadOnce() {
   TONY_ASSIGN_OR_RETURN(
-      SharedLibrary library,
-      SharedLibrary::Open({"libgssapi_krb5.so.2"},
-                          "this cluster wants Kerberos, which is spoken with libgssapi_krb5",
-                          "libgssapi-krb5-2"));
+      os::SharedLibrary library,
+      os::SharedLibrary::Open({"libgssapi_krb5.so.2"},
+                              "this cluster wants Kerberos, which is spoken with libgssapi_krb5",
+                              "libgssapi-krb5-2"));
   GssapiLibrary functions;
   library.Find("gss_import_name", &functions.import_name);
   library.Find("gss_release_name", &functions.release_name);

@@ -2,16 +2,16 @@
 #include "hadoop/hdfs/curl_library.h"
 
 #include "common/status_macros.h"
-#include "hadoop/base/shared_library.h"
+#include "os/processes/shared_library.h"
 
 namespace tony::hadoop {
 namespace {
 
 absl::StatusOr<CurlLibrary> LoadOnce() {
   // Both files have the same interface; one uses OpenSSL for TLS, the other GnuTLS.
-  TONY_ASSIGN_OR_RETURN(SharedLibrary library,
-                        SharedLibrary::Open({"libcurl.so.4", "libcurl-gnutls.so.4"},
-                                            "HDFS is spoken with libcurl", "libcurl4"));
+  TONY_ASSIGN_OR_RETURN(os::SharedLibrary library,
+                        os::SharedLibrary::Open({"libcurl.so.4", "libcurl-gnutls.so.4"},
+                                                "HDFS is spoken with libcurl", "libcurl4"));
   CurlLibrary functions;
   library.Find("curl_easy_init", &functions.easy_init);
   library.Find("curl_easy_setopt", &functions.easy_setopt);

@@ -113,6 +113,9 @@ CgroupFolders FindCgroupFolders(const std::string& membership, const std::string
     if (controllers.find(",memory,") != std::string::npos) {
       folders.memory = FolderOf(mount_root + "/memory", path);
     }
+    if (controllers.find(",cpu,") != std::string::npos) {
+      folders.cpu = FolderOf(mount_root + "/cpu", path);
+    }
   }
   return folders;
 }

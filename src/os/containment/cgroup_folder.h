@@ -17,6 +17,7 @@ struct CgroupFolders {
   std::string unified;  ///< version 2
   std::string freezer;  ///< version 1
   std::string memory;   ///< version 1
+  std::string cpu;      ///< version 1
 };
 
 /// `membership`: the lines of /proc/PID/cgroup. `mount_root`: the folder below which the

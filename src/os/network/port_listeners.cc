@@ -18,6 +18,7 @@
 #include "common/status_macros.h"
 #include "os/files/proc_file.h"
 #include "os/network/sock_diag.h"
+#include "os/processes/open_files.h"
 
 namespace tony::os {
 namespace {
@@ -57,25 +58,9 @@ absl::StatusOr<std::vector<ListeningSocket>> ListeningSockets() {
 using Folder = std::unique_ptr<DIR, int (*)(DIR*)>;
 
 // Inodes of the sockets among `sockets` that the process has open.
-std::vector<unsigned long> SocketsOf(const std::string& pid, const SocketsByInode& sockets) {
-  std::vector<unsigned long> found;
-  const std::string path = "/proc/" + pid + "/fd";
-  const Folder folder(::opendir(path.c_str()), ::closedir);
-  if (folder == nullptr) return found;
-  while (const dirent* entry = ::readdir(folder.get())) {
-    char target[64];
-    const ssize_t length =
-        ::readlinkat(::dirfd(folder.get()), entry->d_name, target, sizeof(target) - 1);
-    if (length <= 0) continue;
-    target[length] = '\0';
-    unsigned long inode = 0;
-    if (std::sscanf(target, "socket:[%lu]", &inode) == 1 && sockets.contains(inode)) {
-      found.push_back(inode);
-    }
-  }
-  // A process may have one socket open under several descriptor numbers.
-  std::sort(found.begin(), found.end());
-  found.erase(std::unique(found.begin(), found.end()), found.end());
+std::vector<unsigned long> SocketsOf(pid_t pid, const SocketsByInode& sockets) {
+  std::vector<unsigned long> found = FindOpenFiles({pid}).sockets;
+  std::erase_if(found, [&](unsigned long inode) { return !sockets.contains(inode); });
   return found;
 }
 
@@ -103,7 +88,7 @@ absl::StatusOr<std::vector<PortListener>> FindListeners(const std::vector<uint16
   while (const dirent* entry = processes ? ::readdir(processes.get()) : nullptr) {
     const std::string pid = entry->d_name;
     if (!std::isdigit(static_cast<unsigned char>(pid[0]))) continue;
-    for (const unsigned long inode : SocketsOf(pid, sockets)) {
+    for (const unsigned long inode : SocketsOf(std::atoi(pid.c_str()), sockets)) {
       const ListeningSocket& socket = sockets.at(inode);
       listeners.push_back({socket.port, std::atoi(pid.c_str()), CommandOf(pid), socket.uid});
       unowned.erase(inode);
@@ -124,9 +109,8 @@ absl::StatusOr<bool> AnyListens(uint16_t port, const std::vector<pid_t>& process
   for (const ListeningSocket& socket : listening) {
     if (socket.port == port) sockets[socket.inode] = socket;
   }
-  return !sockets.empty() && absl::c_any_of(processes, [&](pid_t pid) {
-    return !SocketsOf(std::to_string(pid), sockets).empty();
-  });
+  return !sockets.empty() &&
+         absl::c_any_of(processes, [&](pid_t pid) { return !SocketsOf(pid, sockets).empty(); });
 }
 
 absl::StatusOr<bool> UserListens(uint16_t port, uid_t user) {

@@ -13,6 +13,7 @@
 #include <sstream>
 #include <string_view>
 
+#include "absl/strings/str_cat.h"
 #include "os/files/proc_file.h"
 #include "os/processes/process_identity.h"
 
@@ -153,6 +154,19 @@ std::vector<pid_t> DescendantsAndZombies(pid_t root, const std::set<pid_t>& spar
   return found;
 }
 
+// The number of steps is bounded, because numbers that were reused meanwhile could form a circle.
+bool Descends(pid_t pid, pid_t ancestor) {
+  constexpr int kMostSteps = 1000;
+  std::string stat;
+  for (int steps = 0; pid > 0 && steps < kMostSteps; ++steps) {
+    if (pid == ancestor) return true;
+    ProcessEntry entry;
+    if (!ReadProcFile(ProcPath(pid, "stat"), stat) || !ParseStat(stat, entry)) return false;
+    pid = entry.parent;
+  }
+  return false;
+}
+
 std::map<std::string, pid_t> ProcessesByArgument(const std::string& prefix,
                                                  const std::string& program) {
   const ProcessTable table;
@@ -207,8 +221,8 @@ pid_t ForkMark::OldestYounger() const {
 std::vector<pid_t> ProcessesOfContainer(const std::string& container_id, const ForkMark& mark) {
   // Entries of the environment are separated by NUL. The needle includes both separators, so that
   // ids that begin alike are told apart.
-  const std::string needle =
-      std::string(1, '\0') + kContainerIdVariable + "=" + container_id + std::string(1, '\0');
+  const std::string nul(1, '\0');
+  const std::string needle = absl::StrCat(nul, kContainerIdVariable, "=", container_id, nul);
   const std::string_view first_entry = std::string_view(needle).substr(1);
   std::vector<pid_t> found;
   std::string environment;

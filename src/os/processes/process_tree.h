@@ -26,6 +26,10 @@ std::vector<pid_t> DescendantsAndZombies(pid_t root, const std::set<pid_t>& spar
 /// whose neighbour ends meanwhile may be missed.
 std::vector<pid_t> LikelyDescendants(pid_t root);
 
+/// Whether `pid` is `ancestor`, or descends from it now. Reads one file for each level between
+/// them.
+bool Descends(pid_t pid, pid_t ancestor);
+
 /// This user's own processes that execute `program` (absolute; see Executes()) and have a command
 /// line argument that begins with `prefix` ("--container-id="). The key is the rest of the
 /// argument; it ends at a space in a process that shows a title of its own (process_title.h). Of

@@ -28,11 +28,21 @@ std::string FormatVoucher(const Voucher& voucher);
 /// InvalidArgument – the text is not what FormatVoucher() makes, or of another version.
 absl::StatusOr<Voucher> ParseVoucher(const std::string& text);
 
+/// How long Redeem() waits. A plain value.
+struct RedeemPatience {
+  Duration limit;  ///< for everything
+  /// For a server that takes connections. The ApplicationMaster listened when it made the voucher,
+  /// and listens at that port for as long as it lives. So if connecting fails, it is gone, or there
+  /// is no way to it; the next one has other vouchers. This leaves time for a network that fails
+  /// for a moment.
+  Duration connect_limit;
+};
+
 /// Redeems the voucher for the executor `self`, whose container id is taken from the voucher.
-/// Blocks for at most `limit`. The codes of LaunchService.Redeem. Unavailable – the
-/// ApplicationMaster went away meanwhile. DeadlineExceeded also – it was not reached, or had no
-/// task, in time.
+/// Blocks. The codes of LaunchService.Redeem. Unavailable – nobody takes connections at the
+/// address, or the ApplicationMaster went away meanwhile. DeadlineExceeded also – it was not
+/// reached, or had no task, in time.
 absl::StatusOr<core::LaunchContext> Redeem(const Voucher& voucher, const Newcomer& self,
-                                           Duration limit);
+                                           RedeemPatience patience);
 
 }  // namespace tony::rpc

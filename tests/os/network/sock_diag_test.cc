@@ -71,6 +71,60 @@ TEST(SockDiagTest, KnowsEachSocketThatListens) {
                            [&](const ListeningSocket& socket) { return socket.inode == gone; }));
 }
 
+/// Sends `bytes` through the connection; both ends are the test's.
+void Transfer(const UniqueFd& from, const UniqueFd& to, size_t bytes) {
+  const std::string block(bytes, 'x');
+  ASSERT_EQ(::send(from.get(), block.data(), bytes, 0), static_cast<ssize_t>(bytes));
+  std::string received(bytes, 0);
+  ASSERT_EQ(::recv(to.get(), received.data(), bytes, MSG_WAITALL), static_cast<ssize_t>(bytes));
+}
+
+TEST(SockDiagTest, KnowsWhatConnectionsHaveCarried) {
+  for (const bool ipv6 : {false, true}) {
+    const UniqueFd server = ListenSocket({.ipv6 = ipv6, .loopback_only = !ipv6}, 0);
+    if (!server.valid()) GTEST_SKIP() << "needs IPv6";
+    const UniqueFd client = ConnectTo(PortOf(server));
+    const UniqueFd accepted(::accept(server.get(), nullptr, nullptr));
+    ASSERT_TRUE(accepted.valid());
+    Transfer(client, accepted, 100'000);
+    Transfer(accepted, client, 7);
+    const auto ends = AskForTraffic({InodeOf(accepted)});
+    if (!ends) GTEST_SKIP() << "this kernel does not answer";
+    ASSERT_EQ(ends->size(), 1u);
+    EXPECT_EQ(ends->at(0).sent_bytes, 7);
+    EXPECT_EQ(ends->at(0).received_bytes, 100'000);
+    // A server that listens carries nothing itself.
+    const auto other = AskForTraffic(
+        {std::min(InodeOf(client), InodeOf(server)), std::max(InodeOf(client), InodeOf(server))});
+    ASSERT_TRUE(other);
+    ASSERT_EQ(other->size(), 1u);
+    EXPECT_EQ(other->at(0).sent_bytes, 100'000);
+    EXPECT_EQ(other->at(0).received_bytes, 7);
+    EXPECT_NE(other->at(0).cookie, ends->at(0).cookie);
+    EXPECT_EQ(AskForTraffic({}).value().size(), 0u);
+  }
+}
+
+TEST(SockDiagTest, KnowsTheTrafficOfMoreConnectionsThanOneMessageHolds) {
+  const UniqueFd server = ListenSocket({}, 0);
+  std::vector<UniqueFd> clients, accepted;
+  std::vector<unsigned long> inodes;  // sorted below
+  for (int i = 0; i < 200; ++i) {
+    clients.push_back(ConnectTo(PortOf(server)));
+    accepted.emplace_back(::accept(server.get(), nullptr, nullptr));
+    ASSERT_TRUE(accepted.back().valid());
+    Transfer(clients.back(), accepted.back(), 10);
+    inodes.push_back(InodeOf(clients.back()));
+  }
+  std::sort(inodes.begin(), inodes.end());
+  const auto traffic = AskForTraffic(inodes);
+  if (!traffic) GTEST_SKIP() << "this kernel does not answer";
+  EXPECT_EQ(traffic->size(), 200u);
+  for (const SocketTraffic& socket : *traffic) EXPECT_EQ(socket.sent_bytes, 10);
+  clients.erase(clients.begin() + 1, clients.end());
+  EXPECT_EQ(AskForTraffic(inodes).value().size(), 1u);
+}
+
 TEST(SockDiagTest, WithoutAnswersTheTablesAreRead) {
   const UniqueFd server = ListenSocket({}, 0);
   const UniqueFd other = ListenSocket({.ipv6 = true}, 0);

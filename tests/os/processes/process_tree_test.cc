@@ -51,6 +51,12 @@ TEST(ProcessTreeTest, DescendantsAreFoundAtAnyDepth) {
   EXPECT_THAT(Descendants(child), testing::UnorderedElementsAre(first, second));
   EXPECT_THAT(Descendants(::getpid()), Contains(child));
   EXPECT_THAT(Descendants(::getpid()), Not(Contains(::getpid())));
+  EXPECT_TRUE(Descends(second, child));
+  EXPECT_TRUE(Descends(child, child));
+  EXPECT_TRUE(Descends(second, ::getpid()));
+  EXPECT_FALSE(Descends(child, second));
+  EXPECT_FALSE(Descends(1, child));
+  EXPECT_FALSE(Descends(0, child));
   EXPECT_THAT(DescendantsAndZombies(child, {}), testing::UnorderedElementsAre(first, second));
   EXPECT_THAT(DescendantsAndZombies(child, {first, second}), IsEmpty());
   EXPECT_THAT(DescendantsAndZombies(::getpid(), {child}),

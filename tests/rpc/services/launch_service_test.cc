@@ -26,6 +26,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 constexpr char kContainer[] = "job-1-c0001";
+constexpr RedeemPatience kPatient{seconds(20), seconds(20)};
 
 class LaunchServiceTest : public ::testing::Test {
  protected:
@@ -50,12 +51,12 @@ class LaunchServiceTest : public ::testing::Test {
     return {.host = "node-1", .host_id = "boot-1", .process = {42, 4200}, .gpus = {0, 3}};
   }
   absl::Status TryRedeem(const Voucher& voucher, Duration limit = seconds(20)) {
-    return Redeem(voucher, Self(), limit).status();
+    return Redeem(voucher, Self(), {limit, limit}).status();
   }
   /// Redeems the voucher on another thread, and answers.
   absl::StatusOr<core::LaunchContext> RedeemAnswered() {
     std::optional<absl::StatusOr<core::LaunchContext>> order;
-    std::thread executor([&] { order = Redeem(voucher_, Self(), seconds(20)); });
+    std::thread executor([&] { order = Redeem(voucher_, Self(), kPatient); });
     arrivals_.Next().value().answer(core::LaunchContext{
         .arguments = {"--a=b"}, .environment = {"A=\xc3\xa4"}, .secret = "pem"});
     executor.join();
@@ -80,7 +81,7 @@ class LaunchServiceTest : public ::testing::Test {
 
 TEST_F(LaunchServiceTest, AVoucherBringsTheOrder) {
   std::optional<absl::StatusOr<core::LaunchContext>> order;
-  std::thread executor([&] { order = Redeem(voucher_, Self(), seconds(20)); });
+  std::thread executor([&] { order = Redeem(voucher_, Self(), kPatient); });
   const Arrival arrival = arrivals_.Next().value();
   EXPECT_EQ(arrival.newcomer.container_id, kContainer);
   EXPECT_EQ(arrival.newcomer.host, "node-1");
@@ -121,7 +122,7 @@ TEST_F(LaunchServiceTest, ABadHostIsRefusedBeforeTheSecretIsUsedUp) {
   for (const char* host : {"", "a b", "a\nb", "$(x)"}) {
     Newcomer self = Self();
     self.host = host;
-    EXPECT_TRUE(absl::IsInvalidArgument(Redeem(voucher_, self, seconds(20)).status())) << host;
+    EXPECT_TRUE(absl::IsInvalidArgument(Redeem(voucher_, self, kPatient).status())) << host;
   }
   EXPECT_TRUE(RedeemAnswered().ok());
 }
@@ -138,6 +139,17 @@ TEST_F(LaunchServiceTest, TheRefusalOfTheEventLoopReachesTheExecutor) {
 TEST_F(LaunchServiceTest, AnAnswerAfterTheExecutorIsGoneDoesNoHarm) {
   EXPECT_TRUE(absl::IsDeadlineExceeded(TryRedeem(voucher_, std::chrono::milliseconds(300))));
   arrivals_.Next().value().answer(core::LaunchContext{});
+}
+
+// An executor that is placed while its job ends must not hold its place for the whole limit.
+TEST_F(LaunchServiceTest, AVoucherOfAnApplicationMasterThatIsGoneIsGivenUpSoon) {
+  server_.reset();
+  const absl::Status gone =
+      Redeem(voucher_, Self(), {std::chrono::hours(1), std::chrono::milliseconds(50)}).status();
+  EXPECT_TRUE(absl::IsUnavailable(gone)) << gone;
+  EXPECT_THAT(std::string(gone.message()),
+              ::testing::AllOf(HasSubstr(kContainer), HasSubstr(voucher_.address),
+                               HasSubstr("the next one has other vouchers")));
 }
 
 TEST_F(LaunchServiceTest, AnotherJobsServerIsNotTrusted) {

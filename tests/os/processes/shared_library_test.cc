@@ -1,10 +1,10 @@
 // Libraries that are there, that are not, and that are not what they should be.
-#include "hadoop/base/shared_library.h"
+#include "os/processes/shared_library.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace tony::hadoop {
+namespace tony::os {
 namespace {
 
 using ::testing::HasSubstr;
@@ -41,4 +41,4 @@ TEST(SharedLibrary, SaysWhichFunctionIsMissing) {
 }
 
 }  // namespace
-}  // namespace tony::hadoop
+}  // namespace tony::os

@@ -1,11 +1,11 @@
 // A library stays open until the process ends, since its functions may run at any time until then.
-#include "hadoop/base/shared_library.h"
+#include "os/processes/shared_library.h"
 
 #include <dlfcn.h>
 
 #include "absl/strings/str_cat.h"
 
-namespace tony::hadoop {
+namespace tony::os {
 
 absl::StatusOr<SharedLibrary> SharedLibrary::Open(std::initializer_list<const char*> files,
                                                   const std::string& need,
@@ -29,4 +29,4 @@ void* SharedLibrary::Address(const char* name) {
   return address;
 }
 
-}  // namespace tony::hadoop
+}  // namespace tony::os

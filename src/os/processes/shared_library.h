@@ -4,11 +4,12 @@
 
 #include <initializer_list>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-namespace tony::hadoop {
+namespace tony::os {
 
 /// A library that stays open from Open() to the end of the process. Not thread safe.
 class SharedLibrary {
@@ -30,12 +31,12 @@ class SharedLibrary {
   const absl::Status& status() const { return status_; }
 
  private:
-  SharedLibrary(const char* file, void* handle) : file_(file), handle_(handle) {}
+  SharedLibrary(std::string file, void* handle) : file_(std::move(file)), handle_(handle) {}
   void* Address(const char* name);
 
-  const char* file_;
+  std::string file_;
   void* handle_;
   absl::Status status_;
 };
 
-}  // namespace tony::hadoop
+}  // namespace tony::os

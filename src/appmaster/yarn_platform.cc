@@ -12,7 +12,7 @@
 #include "common/status_macros.h"
 #include "os/files/files.h"
 #include "web/log_source.h"
-#include "web/proxy_access.h"
+#include "web/access/proxy_access.h"
 
 namespace tony::appmaster {
 namespace {

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "core/record/observed_job.h"
-#include "web/access.h"
-#include "web/http_server.h"
+#include "web/access/access.h"
+#include "web/http/http_server.h"
 #include "web/log_source.h"
 
 namespace tony::web {

@@ -68,6 +68,7 @@ FOLDER_ORDER = {
     "jobfile": ["values", "xml", "properties", "keys", "configuration", "job", "docs", "."],
     "os": ["files", "processes", "containment", "network", "archives", "machine"],
     "rpc": ["grpc", "convert", "security", "tunnel", "services"],
+    "web": ["http", "access", "."],
 }
 
 # The most files that lie in one folder.
@@ -86,7 +87,7 @@ LIBRARY_HOMES = [
     (r"tinyxml2\.h", ["jobfile"]),
     (r"openssl/", ["rpc", "os", "hadoop"]),
     (r"(gssapi|curl)/", ["hadoop"]),
-    (r"zlib\.h", ["hadoop"]),
+    (r"zlib\.h", ["hadoop", "web"]),
 ]
 
 # src/core is computation only. What it may include besides itself, and what it may not call.

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "web/html.h"
+#include "web/http/html.h"
 #include "web/job_site.h"
 
 namespace tony::web {

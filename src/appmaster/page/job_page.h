@@ -11,9 +11,9 @@
 #include "common/peer_filter.h"
 #include "core/record/observed_job.h"
 #include "rpc/services/event_log.h"
-#include "web/access.h"
-#include "web/code_access.h"
-#include "web/http_server.h"
+#include "web/access/access.h"
+#include "web/access/code_access.h"
+#include "web/http/http_server.h"
 #include "web/job_site.h"
 #include "web/log_source.h"
 

@@ -1,14 +1,14 @@
 // Tests who may see the pages: by codes and cookies, or through YARN's proxy.
-#include "web/access.h"
+#include "web/access/access.h"
 
 #include <gtest/gtest.h>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/fake_clock.h"
-#include "web/access_list.h"
-#include "web/code_access.h"
-#include "web/proxy_access.h"
+#include "web/access/access_list.h"
+#include "web/access/code_access.h"
+#include "web/access/proxy_access.h"
 
 namespace tony::web {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "common/logging.h"
 #include "common/peer_filter.h"
-#include "web/access.h"
-#include "web/access_list.h"
+#include "web/access/access.h"
+#include "web/access/access_list.h"
 
 namespace tony::web {
 

@@ -1,5 +1,5 @@
 // Text that means something to a browser.
-#include "web/html.h"
+#include "web/http/html.h"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "common/clock.h"
-#include "web/access.h"
+#include "web/access/access.h"
 
 namespace tony::web {
 

@@ -1,6 +1,6 @@
 // The peer's address identifies the proxy first; only then is the user's name in the cookie
 // believed.
-#include "web/proxy_access.h"
+#include "web/access/proxy_access.h"
 
 #include <cstdio>
 #include <utility>

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "web/http_message.h"
+#include "web/http/http_message.h"
 
 namespace tony::web {
 

@@ -1,5 +1,5 @@
 // Works on bytes: all characters with a meaning are ASCII, so UTF-8 passes through unchanged.
-#include "web/html.h"
+#include "web/http/html.h"
 
 #include "absl/strings/ascii.h"
 

@@ -1,6 +1,6 @@
 // The check of host and origin, common to all kinds of access. Both are compared without regard to
 // case, as names of hosts are.
-#include "web/access.h"
+#include "web/access/access.h"
 
 #include <algorithm>
 

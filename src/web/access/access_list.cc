@@ -1,6 +1,6 @@
 // The list is parsed as Hadoop parses it: the first space separates users from groups, and names
 // are separated by commas.
-#include "web/access_list.h"
+#include "web/access/access_list.h"
 
 #include <algorithm>
 

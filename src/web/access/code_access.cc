@@ -1,6 +1,6 @@
 // Both secrets, codes and cookies, are kept in short queues in memory: they do not survive the
 // process, and the oldest give way to new ones.
-#include "web/code_access.h"
+#include "web/access/code_access.h"
 
 #include <sys/random.h>
 

@@ -1,5 +1,5 @@
 // Requests that are understood, and all that is refused.
-#include "web/request_reader.h"
+#include "web/http/request_reader.h"
 
 #include <gtest/gtest.h>
 
@@ -60,7 +60,7 @@ TEST(RequestReader, TakesARequestByteByByte) {
 }
 
 TEST(RequestReader, OnlyLooking) {
-  for (const char* method : {"POST", "PUT", "DELETE", "OPTIONS", "TRACE", "CONNECT", "FOO"}) {
+  for (const char* method : {"POST", "PUT", "DELETE", "OPTIONS", "TRACE", "CONNECT", "QUERY"}) {
     const std::optional<Result> result =
         Read(absl::StrCat(method, " / HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n"));
     ASSERT_TRUE(result.has_value()) << method;
@@ -76,6 +76,63 @@ TEST(RequestReader, NoBody) {
   EXPECT_EQ(Refused("GET / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
             413);
   EXPECT_EQ(Refused("GET / HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n"), 0);
+}
+
+std::string PostToStop(const std::string& path) { return path == "/stop" ? "POST" : "GET, HEAD"; }
+
+std::optional<Result> ReadPost(const std::string& bytes) {
+  RequestReader reader("127.0.0.1", &PostToStop);
+  return reader.Take(bytes);
+}
+
+TEST(RequestReader, ABodyWhereThePathTakesOne) {
+  const std::string header =
+      "POST /stop HTTP/1.1\r\nHost: h\r\nOrigin: http://h\r\nSec-Fetch-Site: same-origin\r\n"
+      "Content-Type: application/json\r\nContent-Length: 14\r\n\r\n";
+  RequestReader reader("127.0.0.1", &PostToStop);
+  EXPECT_FALSE(reader.begun());
+  EXPECT_FALSE(reader.Take(header + "{\"reason\"").has_value());
+  EXPECT_TRUE(reader.begun());
+  const std::optional<Result> result = reader.Take(":\"x\"}GET");
+  ASSERT_TRUE(result.has_value());
+  const auto& request = std::get<HttpRequest>(*result);
+  EXPECT_TRUE(request.post);
+  EXPECT_EQ(request.body, "{\"reason\":\"x\"}");
+  EXPECT_EQ(request.content_type, "application/json");
+  EXPECT_EQ(request.fetch_site, "same-origin");
+  EXPECT_TRUE(request.keep_alive);
+  EXPECT_TRUE(reader.has_more());
+}
+
+TEST(RequestReader, BodiesThatAreRefused) {
+  const auto status = [](const std::string& headers, const std::string& body = "") {
+    const auto result =
+        ReadPost(absl::StrCat("POST /stop HTTP/1.1\r\nHost: h\r\n", headers, "\r\n", body));
+    return result ? std::get<HttpResponse>(*result).status : 0;
+  };
+  EXPECT_EQ(status(""), 411);
+  EXPECT_EQ(status("Transfer-Encoding: chunked\r\n", "0\r\n\r\n"), 411);
+  EXPECT_EQ(status("Content-Length: 65537\r\n"), 413);
+  EXPECT_EQ(status("Content-Length: -1\r\n"), 400);
+  EXPECT_EQ(status("Content-Length: 1\r\nTransfer-Encoding: chunked\r\n"), 400);
+  const auto get = ReadPost("GET /stop HTTP/1.1\r\nHost: h\r\n\r\n");
+  EXPECT_EQ(std::get<HttpResponse>(*get).headers[0].second, "POST");
+  EXPECT_EQ(std::get<HttpResponse>(
+                *ReadPost("POST /other HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\n\r\nx"))
+                .status,
+            405);
+}
+
+TEST(RequestReader, WhatAClientAccepts) {
+  const HttpRequest request = Understood(
+      "GET / HTTP/1.1\r\nHost: h\r\nAccept: text/event-stream\r\nIf-None-Match: \"seq-3\"\r\n"
+      "Accept-Encoding: br, gzip;q=0.8\r\nConnection: close\r\n\r\n");
+  EXPECT_EQ(request.accept, "text/event-stream");
+  EXPECT_EQ(request.if_none_match, "\"seq-3\"");
+  EXPECT_TRUE(request.accepts_gzip);
+  EXPECT_FALSE(request.keep_alive);
+  EXPECT_FALSE(Understood("GET / HTTP/1.0\r\nHost: h\r\n\r\n").keep_alive);
+  EXPECT_FALSE(Understood("GET / HTTP/1.1\r\nHost: h\r\n\r\n").accepts_gzip);
 }
 
 TEST(RequestReader, ExactlyOneHost) {

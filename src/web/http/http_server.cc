@@ -42,23 +42,31 @@ class HttpServer::Connection : public std::enable_shared_from_this<Connection> {
   // A client that has not begun its next request is owed no answer.
   void AwaitRequest(std::chrono::milliseconds time) {
     state_ = State::kReading;
+    keep_alive_ = false;
     reader_ = std::make_unique<RequestReader>(socket_->peer_address(), server_.allowed_);
     AllowTime(time, [this] {
       if (answered_ && !reader_->begun()) return server_.Forget(*this);
       Write(ErrorResponse(408, "The request did not come in time."));
     });
+    if (!early_.empty()) return Take(std::exchange(early_, ""));
     if (!read_pending_) Read();
   }
 
-  // Reading goes on in every state, so that the end of a client is noticed at once.
+  // Reading goes on in nearly every state, so that the end of a client is noticed at once.
   void Read() {
     read_pending_ = true;
     socket_->Read([this](const absl::StatusOr<std::string>& bytes) {
       read_pending_ = false;
       if (!bytes.ok() || bytes->empty()) return server_.Forget(*this);
       if (state_ == State::kReading) return Take(*bytes);
+      if (state_ == State::kWriting && keep_alive_) {
+        // The client has its answer already and sends the next request: the answer's last bytes
+        // were sent before this process hears of it. Reading goes on in AwaitRequest().
+        early_ = *bytes;
+        return;
+      }
       // Bytes behind the request: pipelining, which is not served.
-      keep_alive_ = false;
+      if (state_ == State::kHandling) keep_alive_ = false;
       Read();
     });
   }
@@ -70,7 +78,6 @@ class HttpServer::Connection : public std::enable_shared_from_this<Connection> {
     }
     auto result = reader_->Take(bytes);
     if (!result) return Read();
-    keep_alive_ = false;
     if (auto* refusal = std::get_if<HttpResponse>(&*result)) return Write(std::move(*refusal));
     auto& request = std::get<HttpRequest>(*result);
     keep_alive_ = request.keep_alive && !reader_->has_more();
@@ -190,6 +197,7 @@ class HttpServer::Connection : public std::enable_shared_from_this<Connection> {
   bool keep_alive_ = false;
   bool compress_ = false;
   std::string accept_;
+  std::string early_;      ///< bytes of the next request
   int64_t requests_ = 0;   ///< that the handler got
   bool answered_ = false;  ///< at least one response was written
   bool read_pending_ = false;

@@ -11,6 +11,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "appmaster/page/config_keys.h"
 #include "appmaster/record/journal.h"
 #include "appmaster/record/journal_thread.h"
 #include "common/logging.h"
@@ -154,7 +155,7 @@ absl::Status ApplicationMaster::Open() {
   TONY_RETURN_IF_ERROR(OpenServer(authority, std::move(executor_arguments)));
   TONY_RETURN_IF_ERROR(OpenFeeds(loaded.configuration, authority));
   TONY_RETURN_IF_ERROR(OpenLogCollector());
-  return OpenBackend(built);
+  return OpenBackend(loaded);
 }
 
 absl::Status ApplicationMaster::OpenJournal(core::JobDescription job) {
@@ -305,8 +306,11 @@ absl::Status ApplicationMaster::OpenLogCollector() {
   return absl::OkStatus();
 }
 
-absl::Status ApplicationMaster::OpenBackend(const jobfile::BuildResult& built) {
-  TONY_ASSIGN_OR_RETURN(page_entry_, platform_->MakePageEntry({loop_, clock_, event_log_}, built));
+absl::Status ApplicationMaster::OpenBackend(const jobfile::LoadedJob& loaded) {
+  const jobfile::BuildResult& built = loaded.result;
+  const PageParts page{loop_, clock_, event_log_, ConfigKeys(loaded.configuration),
+                       [this](const std::string& why) { Stop(core::Reason::kKilledByUser, why); }};
+  TONY_ASSIGN_OR_RETURN(page_entry_, platform_->MakePageEntry(page, built));
   Platform::BackendSetup setup{server_->address(), journal_->incarnation()};
   setup.deposed = [this](const std::string& why) { OnDeposed(why); };
   setup.lost = [this](const std::string& why) { Stop(core::Reason::kClientGone, why); };
@@ -452,7 +456,7 @@ void ApplicationMaster::OnConcluded() {
     LogDebug("a reader of this log is slow and may miss its end");
     OnSaid();
   });
-  own_logs_->Finish([this] { OnSaid(); });
+  own_logs_->Finish([this] { page_entry_->Finish([this] { OnSaid(); }); });
 }
 
 void ApplicationMaster::OnSaid() {

@@ -18,6 +18,11 @@ class Access {
   virtual std::string base_path() const = 0;
   /// Returns the answer to send instead of a page; nothing if the sender may see the page.
   virtual std::optional<HttpResponse> Check(const HttpRequest& request) = 0;
+  /// Whether requests come from the visitor's browser itself, not from a proxy.
+  virtual bool direct() const = 0;
+  /// Returns the answer to a request that wants to change something and has passed Check(); nothing
+  /// if the sender may do that.
+  virtual std::optional<HttpResponse> CheckChange(const HttpRequest& request) = 0;
 };
 
 /// Returns 403 unless the request names one of `hosts` ("127.0.0.1:8080") as its host. If it names

@@ -86,6 +86,16 @@ std::optional<HttpResponse> CodeAccess::Check(const HttpRequest& request) {
   return Welcome();
 }
 
+// Check() has compared the origin with this server's, if there is one.
+std::optional<HttpResponse> CodeAccess::CheckChange(const HttpRequest& request) {
+  if (!request.origin.empty() && request.fetch_site == "same-origin") return std::nullopt;
+  return ErrorResponse(403,
+                       absl::StrCat("Only the job's own page may change something: a request needs "
+                                    "its Origin and Sec-Fetch-Site: same-origin. In a terminal: "
+                                    "tony kill ",
+                                    options_.job_id));
+}
+
 void CodeAccess::ForgetOld() {
   const TimePoint now = clock_.Now();
   while (!codes_.empty() && codes_.front().end <= now) codes_.pop_front();

@@ -36,6 +36,10 @@ class CodeAccess : public Access {
 
   std::string base_path() const override { return base_path_; }
   std::optional<HttpResponse> Check(const HttpRequest& request) override;
+  bool direct() const override { return true; }
+  /// Only a script of the page itself may change something: servers of other users at other ports
+  /// of this host are the same site for a browser, but not the same origin.
+  std::optional<HttpResponse> CheckChange(const HttpRequest& request) override;
 
  private:
   /// A code or a cookie, and the time at which it expires.

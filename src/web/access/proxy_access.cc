@@ -57,6 +57,15 @@ std::optional<HttpResponse> ProxyAccess::Check(const HttpRequest& request) {
                                          "name."));
 }
 
+std::optional<HttpResponse> ProxyAccess::CheckChange(const HttpRequest& /*request*/) {
+  const std::string command = absl::StrCat("tony kill ", options_.job_id);
+  return ProblemResponse(403,
+                         absl::StrCat("Nothing can be changed through YARN's proxy, where pages of "
+                                      "other applications have the same origin. In a terminal: ",
+                                      command),
+                         command);
+}
+
 PeerCheck ProxyPeerCheck(std::vector<std::string> addresses) {
   return [addresses = std::move(addresses)](const PeerEnds& ends) -> absl::Status {
     if (absl::c_linear_search(addresses, ends.peer_address)) return absl::OkStatus();

@@ -29,6 +29,7 @@ class ProxyAccess : public Access {
     std::string page_url;       ///< address through the proxy, for visitors who come without it
     bool lists_apply = false;   ///< yarn.acl.enable
     std::string owner;          ///< may always look
+    std::string job_id;         ///< for the command that ends it
     AccessList administrators;  ///< yarn.admin.acl
     AccessList viewers;         ///< tony's own list for the job
   };
@@ -37,6 +38,10 @@ class ProxyAccess : public Access {
 
   std::string base_path() const override { return "/"; }
   std::optional<HttpResponse> Check(const HttpRequest& request) override;
+  bool direct() const override { return false; }
+  /// Nobody may change anything: all applications of the cluster have one origin, so that the page
+  /// of any of them could use this one with its visitor's name.
+  std::optional<HttpResponse> CheckChange(const HttpRequest& request) override;
 
  private:
   bool MayView(const std::string& user) const;

@@ -11,6 +11,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 
 namespace tony::web {
@@ -49,6 +50,12 @@ std::optional<std::string> Decode(const std::string& text) {
   return decoded;
 }
 
+/// Decodes a part of a query, where a plus sign is a space: browsers' URLSearchParams and most
+/// libraries write it so.
+std::optional<std::string> DecodeForm(const std::string& text) {
+  return Decode(absl::StrReplaceAll(text, {{"+", " "}}));
+}
+
 /// False if the target cannot be decoded.
 bool ReadTarget(const std::string& target, HttpRequest& request) {
   if (target.empty() || target.front() != '/') return false;
@@ -60,8 +67,8 @@ bool ReadTarget(const std::string& target, HttpRequest& request) {
   for (const std::string& part :
        std::vector<std::string>(absl::StrSplit(halves[1], '&', absl::SkipEmpty()))) {
     const std::vector<std::string> sides = absl::StrSplit(part, absl::MaxSplits('=', 1));
-    const std::optional<std::string> name = Decode(sides[0]);
-    const std::optional<std::string> value = Decode(sides.size() > 1 ? sides[1] : "");
+    const std::optional<std::string> name = DecodeForm(sides[0]);
+    const std::optional<std::string> value = DecodeForm(sides.size() > 1 ? sides[1] : "");
     if (!name || !value) return false;
     request.query.emplace(*name, *value);
   }

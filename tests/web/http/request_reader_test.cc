@@ -34,12 +34,12 @@ int Refused(const std::string& bytes) {
 
 TEST(RequestReader, UnderstandsWhatABrowserSends) {
   const HttpRequest request = Understood(
-      "GET /place/logs?code=a%2Bb&code=second&empty&x=1=2 HTTP/1.1\r\nHost: 127.0.0.1:80\r\n"
+      "GET /place/logs?code=a%2Bb+c&code=second&empty&x=1=2 HTTP/1.1\r\nHost: 127.0.0.1:80\r\n"
       "Origin: http://127.0.0.1:80\r\nCookie: a=1; tony-page=abc ;b = 2\r\nCookie: c=3\r\n\r\n");
   EXPECT_FALSE(request.head);
   EXPECT_EQ(request.path, "/place/logs");
   EXPECT_EQ(request.query,
-            (std::map<std::string, std::string>{{"code", "a+b"}, {"empty", ""}, {"x", "1=2"}}));
+            (std::map<std::string, std::string>{{"code", "a+b c"}, {"empty", ""}, {"x", "1=2"}}));
   EXPECT_EQ(request.host, "127.0.0.1:80");
   EXPECT_EQ(request.origin, "http://127.0.0.1:80");
   EXPECT_EQ(request.cookies, (std::map<std::string, std::string>{

@@ -5,7 +5,7 @@
 #include <functional>
 #include <string>
 
-namespace tony::executor {
+namespace tony::logs {
 
 /// Takes bytes of output.
 using OutputSink = std::function<void(const char* data, size_t size)>;
@@ -53,4 +53,4 @@ class SecretScanner {
   std::string held_;
 };
 
-}  // namespace tony::executor
+}  // namespace tony::logs

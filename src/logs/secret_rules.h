@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-namespace tony::executor {
+namespace tony::logs {
 
 /// A class of bytes: a table of 256 flags.
 using ByteClass = const unsigned char*;
@@ -38,4 +38,4 @@ const char* FindSecretAnchor(const char* begin, const char* end);
 /// answer is never kUndecided.
 SecretMatch MatchSecret(const char* at, const char* end, char previous, bool last);
 
-}  // namespace tony::executor
+}  // namespace tony::logs

@@ -1,6 +1,6 @@
 // Two hash tables computed at compile time find candidate places (anchors) quickly; a matcher for
 // each form of rule then decides.
-#include "executor/output/secret_rules.h"
+#include "logs/secret_rules.h"
 
 #include <algorithm>
 #include <array>
@@ -9,7 +9,7 @@
 #include <cstring>
 #include <string_view>
 
-namespace tony::executor {
+namespace tony::logs {
 namespace {
 
 /// Upper bound of the quotes and spaces between a name and its value.
@@ -308,4 +308,4 @@ SecretMatch MatchSecret(const char* at, const char* end, char previous, bool las
   return kNone;
 }
 
-}  // namespace tony::executor
+}  // namespace tony::logs

@@ -1,5 +1,5 @@
 // Known secrets are taken out of output, wherever the pieces in which it comes begin and end.
-#include "executor/output/secret_scanner.h"
+#include "logs/secret_scanner.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,9 +7,9 @@
 #include <random>
 
 #include "absl/strings/str_cat.h"
-#include "executor/output/secret_rules.h"
+#include "logs/secret_rules.h"
 
-namespace tony::executor {
+namespace tony::logs {
 namespace {
 
 using ::testing::HasSubstr;
@@ -181,4 +181,4 @@ TEST(SecretScanner, APrivateKeyWithoutAnEndIsGivenUp) {
 }
 
 }  // namespace
-}  // namespace tony::executor
+}  // namespace tony::logs

@@ -1,13 +1,13 @@
 // A state machine over pieces of output. Bytes are held between two pieces only if they may be the
 // begin of a secret or of the end of a private key.
-#include "executor/output/secret_scanner.h"
+#include "logs/secret_scanner.h"
 
 #include <algorithm>
 #include <cstring>
 
-#include "executor/output/secret_rules.h"
+#include "logs/secret_rules.h"
 
-namespace tony::executor {
+namespace tony::logs {
 namespace {
 
 /// A private key without an end is swallowed only up to this size; then the text counts as ordinary
@@ -122,4 +122,4 @@ const char* SecretScanner::SkipPrivateKey(const char* begin, const char* end) {
   return end;
 }
 
-}  // namespace tony::executor
+}  // namespace tony::logs

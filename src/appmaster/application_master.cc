@@ -8,6 +8,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "appmaster/page/config_keys.h"
 #include "appmaster/record/journal.h"
 #include "appmaster/record/journal_thread.h"
 #include "common/logging.h"
@@ -135,7 +136,7 @@ absl::Status ApplicationMaster::Open() {
   TONY_RETURN_IF_ERROR(OpenServer(authority, std::move(executor_arguments)));
   TONY_RETURN_IF_ERROR(OpenFeeds(loaded.configuration, authority));
   TONY_RETURN_IF_ERROR(OpenLogCollector());
-  return OpenBackend(built);
+  return OpenBackend(loaded);
 }
 
 absl::Status ApplicationMaster::OpenJournal(core::JobDescription job) {
@@ -211,8 +212,12 @@ absl::Status ApplicationMaster::OpenLogCollector() {
   return absl::OkStatus();
 }
 
-absl::Status ApplicationMaster::OpenBackend(const jobfile::BuildResult& built) {
-  TONY_ASSIGN_OR_RETURN(page_entry_, platform_->MakePageEntry({loop_, clock_, event_log_}, built));
+absl::Status ApplicationMaster::OpenBackend(const jobfile::LoadedJob& loaded) {
+  const jobfile::BuildResult& built = loaded.result;
+  const PageParts page{loop_, clock_, event_log_, metrics_->metrics(),
+                       ConfigKeys(loaded.configuration),
+                       [this](const std::string& why) { Stop(core::Reason::kKilledByUser, why); }};
+  TONY_ASSIGN_OR_RETURN(page_entry_, platform_->MakePageEntry(page, built));
   Platform::BackendSetup setup{server_->address(), journal_->incarnation()};
   setup.deposed = [this](const std::string& why) { OnDeposed(why); };
   setup.lost = [this](const std::string& why) { Stop(core::Reason::kClientGone, why); };
@@ -359,7 +364,7 @@ void ApplicationMaster::OnConcluded() {
     LogDebug("a reader of this log is slow and may miss its end");
     OnSaid();
   });
-  own_logs_->Finish([this] { OnSaid(); });
+  own_logs_->Finish([this] { page_entry_->Finish([this] { OnSaid(); }); });
 }
 
 void ApplicationMaster::OnSaid() {

@@ -24,6 +24,7 @@
 #include "common/clock.h"
 #include "common/event_loop.h"
 #include "core/job/job_machine.h"
+#include "jobfile/job/job_builder.h"
 #include "os/files/unique_fd.h"
 #include "rpc/grpc/grpc_threads.h"
 #include "rpc/services/event_log.h"
@@ -85,7 +86,7 @@ class ApplicationMaster {
   /// Makes the services that clients and executors call.
   void MakeServices();
   absl::Status OpenLogCollector();
-  absl::Status OpenBackend(const jobfile::BuildResult& built);
+  absl::Status OpenBackend(const jobfile::LoadedJob& loaded);
   void Stop(core::Reason reason, const std::string& sentence);
   /// Records a sentence for the job's user, unless the job has ended.
   void RecordNote(const std::string& sentence);

@@ -9,6 +9,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "appmaster/page/folder_job_logs.h"
 #include "appmaster/page/folder_logs.h"
 #include "backend/local/capacity_probe.h"
 #include "backend/local/ledger_choice.h"
@@ -126,8 +127,10 @@ absl::StatusOr<std::shared_ptr<backend::ImageContainers>> LocalPlatform::MakeIma
 
 absl::StatusOr<std::unique_ptr<PageEntry>> LocalPlatform::MakePageEntry(
     const PageParts& parts, const jobfile::BuildResult& /*built*/) {
-  return std::make_unique<LocalPageEntry>(parts, options_.job_id(),
-                                          [this] { return std::make_unique<FolderLogs>(folder_); });
+  return std::make_unique<LocalPageEntry>(parts, options_.job_id(), [this, parts] {
+    return PageLogs{std::make_unique<FolderLogs>(folder_),
+                    std::make_unique<FolderJobLogs>(parts.loop, parts.clock, folder_)};
+  });
 }
 
 absl::Status LocalPlatform::Publish(const std::string& address) {

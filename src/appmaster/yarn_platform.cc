@@ -11,8 +11,8 @@
 #include "common/logging.h"
 #include "common/status_macros.h"
 #include "os/files/files.h"
+#include "web/access/proxy_access.h"
 #include "web/log_source.h"
-#include "web/proxy_access.h"
 
 namespace tony::appmaster {
 namespace {
@@ -51,6 +51,7 @@ class ProxyPageEntry : public PageEntry {
   ProxyPageEntry(std::unique_ptr<JobPage> page, std::string url)
       : page_(std::move(page)), url_(std::move(url)) {}
   absl::StatusOr<std::string> Invite() override { return url_; }
+  void Finish(std::function<void()> done) override { page_->Finish(std::move(done)); }
 
  private:
   const std::unique_ptr<JobPage> page_;
@@ -204,6 +205,7 @@ std::unique_ptr<web::Access> YarnPlatform::MakeAccess(int port,
   options.page_url = PageUrl(job_);
   options.lists_apply = proxy.lists_apply();
   options.owner = job_.user();
+  options.job_id = job_.job_id();
   options.administrators = web::AccessList::Parse(proxy.administrators());
   options.viewers = web::AccessList::Parse(viewers);
   if (options.lists_apply && !options.viewers.groups.empty()) {
@@ -220,11 +222,11 @@ std::unique_ptr<web::Access> YarnPlatform::MakeAccess(int port,
 absl::StatusOr<std::unique_ptr<PageEntry>> YarnPlatform::MakePageEntry(
     const PageParts& parts, const jobfile::BuildResult& built) {
   const std::vector<std::string> proxies = ProxyAddresses();
-  TONY_ASSIGN_OR_RETURN(std::unique_ptr<JobPage> page,
-                        JobPage::Start(parts, kAllAddresses, web::ProxyPeerCheck(proxies),
-                                       std::make_unique<NodesLogs>(), [&](int port) {
-                                         return MakeAccess(port, proxies, built.yarn.view_acl);
-                                       }));
+  TONY_ASSIGN_OR_RETURN(
+      std::unique_ptr<JobPage> page,
+      JobPage::Start(parts, kAllAddresses, web::ProxyPeerCheck(proxies),
+                     PageLogs{std::make_unique<NodesLogs>(), nullptr},
+                     [&](int port) { return MakeAccess(port, proxies, built.yarn.view_acl); }));
   page_url_ = absl::StrCat("http://", yarn_.node_host, ":", page->port(), "/");
   return std::make_unique<ProxyPageEntry>(std::move(page), PageUrl(job_));
 }

@@ -37,14 +37,18 @@ bool IsBetter(const FoundError& left, const FoundError& right) {
   return left.error.unix_millis < right.error.unix_millis;
 }
 
-std::optional<FoundError> FindFirstErrorIn(const std::vector<LogFile>& files,
-                                           int64_t since_millis) {
+std::optional<FoundError> FindFirstErrorIn(const std::vector<LogFile>& files, int64_t since_millis,
+                                           const std::function<bool()>& enough = nullptr) {
+  // Asking may cost a look at a clock.
+  constexpr int64_t kLinesBetween = 1024;
   std::optional<FoundError> best;
+  int64_t lines = 0;
   for (const LogFile& log : files) {
     logs::LogReader reader(log.path);
     logs::ErrorFinder finder;
     logs::LogLine line;
     while (reader.Finish(&line)) {
+      if (enough && ++lines % kLinesBetween == 0 && enough()) return best;
       if (line.unix_millis > 0 && line.unix_millis < since_millis) {
         finder.Skip();
       } else if (finder.Add(line)) {
@@ -97,10 +101,10 @@ std::optional<FoundError> FindFirstError(const storage::JobFolder& folder,
 }
 
 FailureErrors FindErrorsOf(const Failure& failure, const storage::JobFolder& folder,
-                           const LogSelection& selection) {
+                           const LogSelection& selection, const std::function<bool()>& enough) {
   FailureErrors errors;
   if (!failure.guilty) {
-    errors.own = FindFirstError(folder, selection);
+    errors.own = FindFirstErrorIn(FindLogs(folder, selection), 0, enough);
     return errors;
   }
   const std::string guilty = failure.guilty->ToString();
@@ -112,7 +116,7 @@ FailureErrors FindErrorsOf(const Failure& failure, const storage::JobFolder& fol
       own_logs.push_back(std::move(log));
     }
   }
-  errors.own = FindFirstErrorIn(own_logs, 0);
+  errors.own = FindFirstErrorIn(own_logs, 0, enough);
   errors.printed = std::any_of(own_logs.begin(), own_logs.end(), [](const LogFile& log) {
     logs::LogLine line;
     return logs::LogReader(log.path).Finish(&line);
@@ -121,7 +125,7 @@ FailureErrors FindErrorsOf(const Failure& failure, const storage::JobFolder& fol
   // process.
   int64_t since = failure.exit ? failure.exit->ended_millis - core::kClockToleranceMillis : 0;
   if (errors.own && errors.own->error.unix_millis > 0) since = errors.own->error.unix_millis;
-  errors.after = FindFirstErrorIn(other_logs, since);
+  errors.after = FindFirstErrorIn(other_logs, since, enough);
   return errors;
 }
 

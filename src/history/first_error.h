@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -46,8 +47,10 @@ struct FailureErrors {
 };
 
 /// Searches `selection` for the errors of `failure`. An error of another task counts only from the
-/// time of the guilty task's error or end.
+/// time of the guilty task's error or end. The search ends with what it has when `enough`, which
+/// may be null, returns true.
 FailureErrors FindErrorsOf(const Failure& failure, const storage::JobFolder& folder,
-                           const LogSelection& selection);
+                           const LogSelection& selection,
+                           const std::function<bool()>& enough = nullptr);
 
 }  // namespace tony::history

@@ -27,7 +27,7 @@ bool IsDaemonLog(const LogFile& log) {
 size_t LogStream::PrintAll() {
   for (const LogFile& log : FindLogs(folder_, options_.selection)) Touch(log.path);
   for (auto& [path, open] : logs_) noted_.insert(&open);
-  Merge(-1, true);
+  Merge(-1, !options_.complete_lines);
   return logs_.size();
 }
 
@@ -153,6 +153,7 @@ void LogStream::Merge(int64_t horizon, bool to_end) {
   }
   std::priority_queue<Open*, std::vector<Open*>, ByOrder> queue(ByOrder(), std::move(ready));
   while (!queue.empty()) {
+    if (options_.enough && options_.enough()) return;
     Open* const next = queue.top();
     const int64_t time = next->head->unix_millis;
     // A line from further in the future was written before the clock was set back; it is printed at

@@ -30,6 +30,13 @@ struct LogStreamOptions {
   /// no form, such as the message of a crash. Programs' logs have no levels.
   std::optional<LogLevel> level;
 
+  // For PrintAll():
+
+  /// Asked before each line; true ends the printing. Null: everything is printed.
+  std::function<bool()> enough;
+  /// An incomplete last line is left out.
+  bool complete_lines = false;
+
   // For Follow():
 
   /// At most so many bytes are behind: when more of all logs is unread, because the output is

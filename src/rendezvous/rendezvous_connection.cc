@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/logging.h"
-#include "web/http_message.h"
+#include "web/http/http_message.h"
 
 namespace tony::rendezvous {
 namespace asio = boost::asio;

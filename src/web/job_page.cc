@@ -12,7 +12,7 @@
 #include "absl/time/time.h"
 #include "core/record/duration_text.h"
 #include "core/record/job_wait.h"
-#include "web/html.h"
+#include "web/http/html.h"
 
 namespace tony::web {
 namespace {

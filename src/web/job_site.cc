@@ -71,6 +71,12 @@ HttpResponse LogResponse(const absl::StatusOr<LogTail>& tail, const std::string&
 
 }  // namespace
 
+std::string JobSite::Allowed(const std::string& path) const {
+  const std::string base = sources_.access.base_path();
+  if (sources_.api == nullptr || !absl::StartsWith(path, base)) return OnlyLooking(path);
+  return Api::Allowed(path.substr(base.size()));
+}
+
 void JobSite::Handle(const HttpRequest& request, const HttpServer::Respond& respond) {
   if (std::optional<HttpResponse> refused = sources_.access.Check(request)) {
     return respond(*std::move(refused));
@@ -78,6 +84,10 @@ void JobSite::Handle(const HttpRequest& request, const HttpServer::Respond& resp
   const std::string base = sources_.access.base_path();
   if (!absl::StartsWith(request.path, base)) return respond(NotFound());
   const std::string place = request.path.substr(base.size());
+  if (sources_.api != nullptr && Api::Owns(place)) {
+    return sources_.api->Handle(
+        request, place, [&] { return sources_.access.CheckChange(request); }, respond);
+  }
   if (place.empty()) {
     const core::ObservedJob& job = sources_.job();
     if (job.view.last_sequence == 0) {

@@ -6,14 +6,15 @@
 #include <string>
 
 #include "core/record/observed_job.h"
-#include "web/access.h"
-#include "web/http_server.h"
+#include "web/access/access.h"
+#include "web/api/api.h"
+#include "web/http/http_server.h"
 #include "web/log_source.h"
 
 namespace tony::web {
 
 /// Serves, below the access's base path, the job's page, its style, and the last part of each log
-/// as plain text. Not thread safe: owned by the event loop.
+/// as plain text; and the API. Not thread safe: owned by the event loop.
 class JobSite {
  public:
   /// Largest part of a log that is shown.
@@ -25,10 +26,13 @@ class JobSite {
     LogSource& logs;
     std::function<const core::ObservedJob&()> job;  ///< returns the current state
     std::function<int64_t()> now_millis;            ///< Unix time
+    Api* api = nullptr;                             ///< null: there is only the page
   };
 
   explicit JobSite(Sources sources) : sources_(std::move(sources)) {}
 
+  /// The methods of a path, for HttpServer.
+  std::string Allowed(const std::string& path) const;
   /// The handler for HttpServer.
   void Handle(const HttpRequest& request, const HttpServer::Respond& respond);
 

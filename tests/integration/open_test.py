@@ -8,12 +8,12 @@ import signal
 import socket
 import subprocess
 import threading
-import urllib.parse
 
 import integration_case
 import machine
 import second_user
 import tony_cli
+from job_page import Page
 
 # Serves the working folder where TensorBoard would be, until its job is killed.
 SERVE = 'python3 -m http.server "$TB_PORT" --bind 127.0.0.1'
@@ -52,35 +52,6 @@ GET = """
 """
 # Errors of a connection that the other side has reset, while it is read, written or shut down.
 RESET = (errno.ECONNRESET, errno.EPIPE, errno.ENOTCONN)
-
-
-class Page:
-    """A browser with one cookie at most, for the page of one job."""
-
-    def __init__(self, url):
-        parts = urllib.parse.urlsplit(url)
-        self.host = parts.netloc
-        self.base = parts.path
-        self.code = f"{parts.path}?{parts.query}"
-        self.cookie = None
-
-    def get(self, path, method="GET", **headers):
-        """Returns status, headers and text of what is at `path`."""
-        connection = http.client.HTTPConnection(self.host, timeout=tony_cli.DEADLINE_SECONDS)
-        if self.cookie:
-            headers["Cookie"] = self.cookie
-        connection.request(method, path, headers=headers)
-        response = connection.getresponse()
-        text = response.read().decode()
-        connection.close()
-        return response.status, response.headers, text
-
-    def enter(self):
-        """Visits the address with the code, and keeps the cookie."""
-        status, headers, text = self.get(self.code)
-        if status == 303:
-            self.cookie = headers["Set-Cookie"].split(";")[0]
-        return status, headers, text
 
 
 class OpenTest(integration_case.JobTest):

@@ -36,7 +36,8 @@ MAY_INCLUDE = {
     "storage": ["hadoop", "os", *CORE],
     "rpc": [*MACHINE, *CORE],
     "history": ["rpc", "storage", *MACHINE, *CORE],
-    "web": CORE,
+    # Blocks of a log pass through the API as logs reads them.
+    "web": ["logs", *CORE],
     "rendezvous": ["web", "os", *CORE],
     "feed": ["rpc", "os", *CORE],
     "backend": ["storage", "hadoop", "jobfile", *MACHINE, *CORE],
@@ -68,6 +69,7 @@ FOLDER_ORDER = {
     "jobfile": ["values", "xml", "properties", "keys", "configuration", "job", "docs", "."],
     "os": ["files", "processes", "containment", "network", "archives", "machine"],
     "rpc": ["grpc", "convert", "security", "tunnel", "services"],
+    "web": ["http", "access", "api", "."],
 }
 
 # The most files that lie in one folder.
@@ -86,7 +88,7 @@ LIBRARY_HOMES = [
     (r"tinyxml2\.h", ["jobfile"]),
     (r"openssl/", ["rpc", "os", "hadoop"]),
     (r"(gssapi|curl)/", ["hadoop"]),
-    (r"zlib\.h", ["hadoop", "history"]),
+    (r"zlib\.h", ["hadoop", "history", "web"]),
 ]
 
 # src/core is computation only. What it may include besides itself, and what it may not call.

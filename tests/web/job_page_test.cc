@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "web/html.h"
+#include "web/http/html.h"
 #include "web/job_site.h"
 
 namespace tony::web {
@@ -207,6 +207,8 @@ class JobSiteTest : public ::testing::Test, public Access, public LogSource {
     if (!open_) return ErrorResponse(403, "closed");
     return std::nullopt;
   }
+  bool direct() const override { return true; }
+  std::optional<HttpResponse> CheckChange(const HttpRequest&) override { return std::nullopt; }
   void ReadTail(const core::TaskId& task, int attempt, Stream stream, size_t most,
                 Take take) override {
     asked_ = task.ToString() + " " + std::to_string(attempt) +

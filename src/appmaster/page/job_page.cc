@@ -2,34 +2,78 @@
 // one.
 #include "appmaster/page/job_page.h"
 
+#include <atomic>
+#include <mutex>
 #include <utility>
 #include <variant>
 
+#include "common/lifetime.h"
 #include "common/logging.h"
 #include "common/status_macros.h"
 #include "os/network/peer_user.h"
 #include "rpc/convert/convert.h"
+#include "rpc/convert/event_json.h"
 
 namespace tony::appmaster {
 
+/// Hears of news on any thread, and tells the streams on the loop; once, however much comes. Thread
+/// safe.
+class JobPage::Follower : public rpc::EventLog::Follower {
+ public:
+  explicit Follower(JobPage& page) : page_(page) {
+    std::lock_guard lock(page_.parts_.events.mutex());
+    page_.parts_.events.AddLocked(this);
+  }
+  ~Follower() override {
+    std::lock_guard lock(page_.parts_.events.mutex());
+    page_.parts_.events.RemoveLocked(this);
+  }
+
+  void OnChangeLocked() override {
+    if (told_.exchange(true)) return;
+    page_.parts_.loop.Post(heard_);
+  }
+
+ private:
+  void Hear() {
+    told_ = false;
+    page_.api_->broadcast().OnChange();
+  }
+
+  JobPage& page_;
+  std::atomic<bool> told_ = false;  ///< the loop will hear
+  Lifetime lifetime_;
+  const std::function<void()> heard_ = lifetime_.Guard([this] { Hear(); });
+};
+
+JobPage::JobPage(PageParts parts, PageLogs logs)
+    : parts_(std::move(parts)), logs_(std::move(logs)) {}
+
+JobPage::~JobPage() = default;
+
 absl::StatusOr<std::unique_ptr<JobPage>> JobPage::Start(const PageParts& parts,
                                                         const std::string& address, PeerCheck peers,
-                                                        std::unique_ptr<web::LogSource> logs,
+                                                        PageLogs logs,
                                                         const MakeAccess& make_access) {
   auto page = std::unique_ptr<JobPage>(new JobPage(parts, std::move(logs)));
-  TONY_ASSIGN_OR_RETURN(page->server_,
-                        web::HttpServer::Start(
-                            parts.loop, address, 0, std::move(peers),
-                            [page = page.get()](const web::HttpRequest& request,
-                                                const web::HttpServer::Respond& respond) {
-                              page->site_->Handle(request, respond);
-                            },
-                            web::HttpServer::Limits{}));
+  TONY_ASSIGN_OR_RETURN(
+      page->server_,
+      web::HttpServer::Start(
+          parts.loop, address, 0, std::move(peers),
+          [page = page.get()](const web::HttpRequest& request,
+                              const web::HttpServer::Respond& respond) {
+            page->site_->Handle(request, respond);
+          },
+          web::HttpServer::Limits{},
+          [page = page.get()](const std::string& path) { return page->site_->Allowed(path); }));
   page->access_ = make_access(page->port());
+  page->api_ = std::make_unique<web::Api>(
+      web::Api::Parts{parts.loop, *page, page->logs_.all.get(), page->access_->direct()});
   page->site_ = std::make_unique<web::JobSite>(web::JobSite::Sources{
-      *page->access_, *page->logs_,
+      *page->access_, *page->logs_.tails,
       [page = page.get()]() -> const core::ObservedJob& { return page->Job(); },
-      [page = page.get()] { return page->parts_.clock.UnixMillis(); }});
+      [page = page.get()] { return page->parts_.clock.UnixMillis(); }, page->api_.get()});
+  page->follower_ = std::make_unique<Follower>(*page);
   return page;
 }
 
@@ -38,7 +82,11 @@ const core::ObservedJob& JobPage::Job() {
   while (const std::shared_ptr<const v1::JobEvent> event = parts_.events.NextLocked(next_event_)) {
     next_event_ = event->sequence() + 1;
     const absl::StatusOr<core::JobEvent> known = rpc::FromProto(*event);
-    if (known.ok()) job_.Apply(*known);
+    if (known.ok()) {
+      job_.Apply(*known);
+      timeline_.Apply(*known);
+      changes_.OnEvent(*known);
+    }
     if (!known.ok()) LogDebug("the page leaves out an event", {{"sequence", event->sequence()}});
   }
   // Measurements are skipped until the past is there: without it the job has no runs to which they
@@ -50,9 +98,30 @@ const core::ObservedJob& JobPage::Job() {
     if (!known.ok()) continue;
     if (const auto* usage = std::get_if<core::TaskMeasured>(&known->body)) {
       job_.view.Measure(*usage);
+      changes_.OnMeasurement(usage->task);
     }
   }
   return job_;
+}
+
+web::EventPage JobPage::Events(int64_t after, size_t limit) {
+  web::EventPage page;
+  std::lock_guard lock(parts_.events.mutex());
+  int64_t next = after + 1;
+  while (const std::shared_ptr<const v1::JobEvent> event = parts_.events.NextLocked(next)) {
+    if (page.events.size() == limit) {
+      page.next = next - 1;
+      break;
+    }
+    next = event->sequence() + 1;
+    page.events.push_back(rpc::EventToNumericJson(*event));
+  }
+  return page;
+}
+
+void LocalPageEntry::Finish(std::function<void()> done) {
+  if (page_ == nullptr) return done();
+  page_->Finish(std::move(done));
 }
 
 absl::StatusOr<std::string> LocalPageEntry::Invite() {

@@ -9,11 +9,14 @@
 #include "common/clock.h"
 #include "common/event_loop.h"
 #include "common/peer_filter.h"
+#include "core/record/job_timeline.h"
+#include "core/metrics/job_metrics.h"
 #include "core/record/observed_job.h"
 #include "rpc/services/event_log.h"
-#include "web/access.h"
-#include "web/code_access.h"
-#include "web/http_server.h"
+#include "web/access/access.h"
+#include "web/access/code_access.h"
+#include "web/api/api.h"
+#include "web/http/http_server.h"
 #include "web/job_site.h"
 #include "web/log_source.h"
 
@@ -24,11 +27,21 @@ struct PageParts {
   EventLoop& loop;
   const Clock& clock;
   rpc::EventLog& events;
+  const core::JobMetrics& metrics;
+  std::vector<web::ConfigKey> config = {};
+  std::function<void(const std::string& why)> stop =
+      nullptr;  ///< ends the job, as `tony kill` does
 };
 
-/// Serves the page from construction on. The page reads events only when somebody requests it. Not
-/// thread safe: owned by the event loop.
-class JobPage {
+/// The logs that a page shows. Plain data.
+struct PageLogs {
+  std::unique_ptr<web::LogSource> tails;
+  std::unique_ptr<web::JobLogs> all;  ///< null: they lie on other machines
+};
+
+/// Serves the page and the API from construction on. Events are read only when somebody asks for
+/// them. Not thread safe: owned by the event loop.
+class JobPage : public web::JobSource {
  public:
   /// Makes the access check once the port is known, because the check includes the page's address.
   using MakeAccess = std::function<std::unique_ptr<web::Access>(int port)>;
@@ -37,27 +50,44 @@ class JobPage {
   /// allows. The codes of TcpListener::Listen.
   static absl::StatusOr<std::unique_ptr<JobPage>> Start(const PageParts& parts,
                                                         const std::string& address, PeerCheck peers,
-                                                        std::unique_ptr<web::LogSource> logs,
+                                                        PageLogs logs,
                                                         const MakeAccess& make_access);
+  ~JobPage() override;
 
   int port() const { return server_->port(); }
   web::Access& access() { return *access_; }
+  /// Tells all streams that the job is over; `done` is called when they have heard it, possibly
+  /// from within the call.
+  void Finish(std::function<void()> done) { api_->broadcast().Finish(std::move(done)); }
 
- private:
-  JobPage(const PageParts& parts, std::unique_ptr<web::LogSource> logs)
-      : parts_(parts), logs_(std::move(logs)) {}
   /// The job with all events and measurements so far; without measurements until the past has been
   /// read.
-  const core::ObservedJob& Job();
+  const core::ObservedJob& Job() override;
+  const core::JobTimeline& timeline() const override { return timeline_; }
+  const web::JobChanges& changes() const override { return changes_; }
+  int64_t UnixMillis() const override { return parts_.clock.UnixMillis(); }
+  const core::JobMetrics& metrics() const override { return parts_.metrics; }
+  const std::vector<web::ConfigKey>& config() const override { return parts_.config; }
+  web::EventPage Events(int64_t after, size_t limit) override;
+  void Stop(const std::string& why) override { parts_.stop(why); }
+
+ private:
+  class Follower;
+
+  JobPage(PageParts parts, PageLogs logs);
 
   const PageParts parts_;
-  const std::unique_ptr<web::LogSource> logs_;
+  const PageLogs logs_;
   core::ObservedJob job_;
+  core::JobTimeline timeline_;
+  web::JobChanges changes_;
   int64_t next_event_ = 1;
   int64_t measured_ = 0;  ///< position of the newest measurement that was applied
   std::unique_ptr<web::Access> access_;
+  std::unique_ptr<web::Api> api_;
   std::unique_ptr<web::JobSite> site_;
   std::unique_ptr<web::HttpServer> server_;
+  std::unique_ptr<Follower> follower_;
 };
 
 /// Gives a client access to the page. Not thread safe: owned by the event loop.
@@ -66,22 +96,24 @@ class PageEntry {
   virtual ~PageEntry() = default;
   /// The URL to visit; a URL that contains a code is good for one visit. Codes of JobPage::Start.
   virtual absl::StatusOr<std::string> Invite() = 0;
+  /// JobPage::Finish(), if there is a page.
+  virtual void Finish(std::function<void()> done) = 0;
 };
 
 /// Access from this machine, for programs of this user: `tony open` hands out a code. The page does
 /// not listen before the first Invite(). Not thread safe: owned by the event loop.
 class LocalPageEntry : public PageEntry {
  public:
-  LocalPageEntry(const PageParts& parts, std::string job_id,
-                 std::function<std::unique_ptr<web::LogSource>()> make_logs)
+  LocalPageEntry(const PageParts& parts, std::string job_id, std::function<PageLogs()> make_logs)
       : parts_(parts), job_id_(std::move(job_id)), make_logs_(std::move(make_logs)) {}
 
   absl::StatusOr<std::string> Invite() override;
+  void Finish(std::function<void()> done) override;
 
  private:
   const PageParts parts_;
   const std::string job_id_;
-  const std::function<std::unique_ptr<web::LogSource>()> make_logs_;
+  const std::function<PageLogs()> make_logs_;
   std::unique_ptr<JobPage> page_;
   web::CodeAccess* access_ = nullptr;  ///< owned by the page
 };

@@ -5,94 +5,13 @@
 #include <nlohmann/json.hpp>
 
 #include "client/cli/messages.h"
-#include "client/jobs/usage_json.h"
 #include "common/safe_text.h"
+#include "core/record/job_json.h"
 
 namespace tony::client {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-// 0 and "" stand for unknown values in the job's state.
-Json OrNull(int64_t number) { return number == 0 ? Json() : Json(number); }
-Json OrNull(const std::string& text) { return text.empty() ? Json() : Json(text); }
-
-Json ExitToJson(const core::TaskExit& exit) {
-  Json json;
-  json["description"] = exit.Describe();
-  json["code"] = exit.cause == core::TaskExit::Cause::kExited ? Json(exit.code) : Json();
-  json["signal"] = exit.cause == core::TaskExit::Cause::kSignaled ? Json(exit.signal) : Json();
-  json["tail"] = exit.tail;
-  json["reported"] = exit.reported;
-  return json;
-}
-
-Json VerdictToJson(const core::Verdict& verdict) {
-  Json json;
-  json["outcome"] = core::OutcomeName(verdict.outcome);
-  json["reason"] = core::ReasonName(verdict.reason);
-  json["sentence"] = verdict.sentence;
-  json["guilty"] = verdict.guilty ? Json(verdict.guilty->ToString()) : Json();
-  json["exit"] = verdict.exit ? ExitToJson(*verdict.exit) : Json();
-  json["exit_code"] = core::ExitCode(verdict);
-  return json;
-}
-
-Json TaskToJson(const core::JobView::Task& task, const core::ObservedJob& job) {
-  const core::TaskChanged& last = task.last;
-  Json json;
-  json["task"] = last.task.ToString();
-  json["state"] = core::TaskStateName(last.state);
-  json["attempt"] = last.attempt;
-  json["container"] = OrNull(last.container);
-  json["containment"] = OrNull(last.containment);
-  json["log_url"] = OrNull(last.log_url);
-  json["host"] = OrNull(last.host);
-  json["port"] = OrNull(last.port);
-  json["pid"] = OrNull(last.pid);
-  const auto times = job.times.find(last.task);
-  json["started_millis"] = times == job.times.end() ? Json() : OrNull(times->second.started_millis);
-  json["ended_millis"] = times == job.times.end() ? Json() : OrNull(times->second.ended_millis);
-  json["sentence"] = OrNull(last.sentence);
-  json["exit"] = last.exit ? ExitToJson(*last.exit) : Json();
-  if (task.usage) {
-    json["usage"] = {{"cpu_seconds", task.usage->cpu_seconds},
-                     {"memory_bytes", task.usage->memory_bytes},
-                     {"max_memory_bytes", task.usage->max_memory_bytes},
-                     {"read_bytes", task.usage->read_bytes},
-                     {"write_bytes", task.usage->write_bytes},
-                     {"processes", task.usage->processes}};
-    AddKnownUsage(*task.usage, json["usage"]);
-    if (const auto& collective = task.usage->collective) {
-      json["usage"]["collective"] = {{"tensors", collective->tensors},
-                                     {"bytes", collective->bytes},
-                                     {"operations", collective->operations},
-                                     {"by_number", collective->by_number},
-                                     {"by_request", collective->by_request},
-                                     {"negotiation_seconds", collective->negotiation_seconds},
-                                     {"operation_seconds", collective->operation_seconds},
-                                     {"waited_for_seconds", collective->waited_for_seconds}};
-    }
-  }
-  return json;
-}
-
-Json AttemptToJson(const core::JobView::Attempt& attempt) {
-  return {{"attempt", attempt.number},
-          {"began_millis", OrNull(attempt.began_millis)},
-          {"ended_millis", attempt.ended_millis},
-          {"cause", attempt.cause},
-          {"guilty", attempt.guilty ? Json(attempt.guilty->ToString()) : Json()},
-          {"error", OrNull(attempt.error)}};
-}
-
-Json WaitingToJson(const core::JobView& view) {
-  if (!view.waiting) return Json();
-  return {{"what", view.waiting->what},
-          {"since_millis", view.waiting_since_millis},
-          {"missing", view.waiting->missing},
-          {"unblock", view.waiting->unblock}};
-}
 
 }  // namespace
 
@@ -100,7 +19,7 @@ Json EndToJson(const std::string& job_id, const absl::StatusOr<core::Verdict>& v
   Json json;
   json["version"] = kJsonVersion;
   json["job_id"] = job_id;
-  json["verdict"] = verdict.ok() ? VerdictToJson(*verdict) : Json();
+  json["verdict"] = verdict.ok() ? core::VerdictJson(*verdict) : Json();
   json["sentence"] = verdict.ok() ? Json() : Json(std::string(verdict.status().message()));
   json["exit_code"] = verdict.ok() ? core::ExitCode(*verdict) : ExitOf(verdict.status());
   return json;
@@ -132,29 +51,29 @@ Json JobToJson(const StoredJob& stored, bool details) {
   Json json;
   json["version"] = kJsonVersion;
   json["id"] = stored.id;
-  json["name"] = OrNull(view.job.name);
-  json["user"] = OrNull(view.job.user);
-  json["framework"] = OrNull(view.job.framework);
-  json["backend"] = OrNull(view.job.backend);
+  json["name"] = core::OrNull(view.job.name);
+  json["user"] = core::OrNull(view.job.user);
+  json["framework"] = core::OrNull(view.job.framework);
+  json["backend"] = core::OrNull(view.job.backend);
   json["state"] = stored.job.StateName();
   json["alive"] = stored.alive;
   json["epoch"] = view.epoch;  // what the programs find in TONY_EPOCH
   json["attempt"] = view.epoch + 1;
-  json["submitted_millis"] = OrNull(stored.submitted_millis);
-  json["ended_millis"] = OrNull(view.ended_millis);
-  json["sentence"] = OrNull(stored.sentence);
-  json["verdict"] = view.verdict ? VerdictToJson(*view.verdict) : Json();
+  json["submitted_millis"] = core::OrNull(stored.submitted_millis);
+  json["ended_millis"] = core::OrNull(view.ended_millis);
+  json["sentence"] = core::OrNull(stored.sentence);
+  json["verdict"] = view.verdict ? core::VerdictJson(*view.verdict) : Json();
   if (!details) return json;
-  json["waiting"] = WaitingToJson(view);
+  json["waiting"] = core::WaitingJson(view);
   json["visualization"] = view.visualization ? Json(view.visualization->url) : Json();
-  json["log_folder"] = OrNull(view.job.log_folder);
+  json["log_folder"] = core::OrNull(view.job.log_folder);
   json["notes"] = view.notes;
   json["attempts"] = Json::array();
   for (const core::JobView::Attempt& attempt : view.attempts)
-    json["attempts"].push_back(AttemptToJson(attempt));
+    json["attempts"].push_back(core::AttemptJson(attempt));
   json["tasks"] = Json::array();
   for (const core::JobView::Task& task : view.tasks)
-    json["tasks"].push_back(TaskToJson(task, stored.job));
+    json["tasks"].push_back(core::TaskJson(task, stored.job));
   return json;
 }
 

@@ -8,7 +8,7 @@
 #include "client/verbs/verbs.h"
 #include "common/safe_text.h"
 #include "common/status_macros.h"
-#include "core/advice/advise.h"
+#include "core/advice/advice_json.h"
 #include "core/record/duration_text.h"
 #include "history/metric_file.h"
 
@@ -32,16 +32,6 @@ core::JobMetrics MetricsOf(JobCatalog& jobs, const StoredJob& job, std::string& 
                     : absl::StrCat("The job's metrics cannot be read: ",
                                    std::string(stored.status().message()));
   return core::JobMetrics({});
-}
-
-nlohmann::ordered_json AdviceJson(const core::Advice& advice) {
-  nlohmann::ordered_json lines = nlohmann::ordered_json::object();
-  for (const core::AdviceLine& line : advice.lines) lines[line.key] = line.value;
-  return {{"heuristic", advice.heuristic}, {"severity", core::AdviceSeverityName(advice.severity)},
-          {"score", advice.score()},       {"type", advice.type},
-          {"tasks", advice.tasks},         {"sentence", advice.sentence},
-          {"evidence", advice.evidence},   {"formula", advice.formula},
-          {"cost", advice.cost},           {"lines", std::move(lines)}};
 }
 
 std::string AdviceText(const core::Advice& advice) {
@@ -87,10 +77,10 @@ absl::StatusOr<int> RunAdvise(const CommandLine& line, const VerbContext& contex
     if (!each.empty()) reservations.push_back(each);
   }
   if (line.Has("json")) {
-    nlohmann::ordered_json all = nlohmann::ordered_json::array();
-    for (const core::Advice& each : advice.advice) all.push_back(AdviceJson(each));
-    context.bytes(
-        DumpJson({{"id", job.id}, {"advice", std::move(all)}, {"reservations", reservations}}));
+    nlohmann::ordered_json json = {{"id", job.id}};
+    json.update(core::AdviceJson(advice));
+    json["reservations"] = reservations;
+    context.bytes(DumpJson(json));
   } else if (line.Has("xml")) {
     context.bytes(core::AdviceXml(advice.advice));
     for (const std::string& each : reservations)

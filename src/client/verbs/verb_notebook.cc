@@ -23,7 +23,7 @@
 #include "common/safe_text.h"
 #include "common/status_macros.h"
 #include "os/files/files.h"
-#include "web/code_access.h"
+#include "web/access/code_access.h"
 
 namespace tony::client {
 namespace {

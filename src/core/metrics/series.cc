@@ -138,15 +138,31 @@ int64_t MetricSeries::FineBeginMillis() const {
   return (newest_fine_ - fine_count_ + 1) * kFineMillis;
 }
 
-MetricPoints MetricSeries::Read(int64_t from, int64_t to, int points) const {
+// What lies before the first value needs no part that reaches further back.
+MetricSeries::Part MetricSeries::PartFrom(int64_t from) const {
+  const int64_t wanted = std::max(from, begin_);
+  if (wanted >= OldestSampleMillis()) return Part::kSamples;
+  return wanted >= FineBeginMillis() ? Part::kFine : Part::kCoarse;
+}
+
+int64_t MetricSeries::Resolution(int64_t from) const {
+  if (empty()) return 1;
+  switch (PartFrom(from)) {
+    case Part::kSamples:
+      return SampleDistance();
+    case Part::kFine:
+      return kFineMillis;
+    case Part::kCoarse:
+      break;
+  }
+  return coarse_step_;
+}
+
+MetricPoints MetricSeries::Read(int64_t from, int64_t to, int points, int64_t unit) const {
   MetricPoints result;
   from = std::max<int64_t>(from, 0);
   if (empty() || from >= to || points < 1) return result;
-  // What lies before the first value, or behind the last one, needs no fine part.
-  const int64_t wanted = std::max(from, begin_);
-  const bool by_sample = wanted >= OldestSampleMillis();
-  const bool by_fine = !by_sample && wanted >= FineBeginMillis();
-  const int64_t unit = by_sample ? SampleDistance() : by_fine ? kFineMillis : coarse_step_;
+  if (unit < 1) unit = Resolution(from);
   // Points begin at multiples of the step, so that a chart does not tremble from one request to the
   // next. So the first and the last one may be partly outside, which costs one point.
   result.step_millis = to - from;
@@ -163,18 +179,22 @@ MetricPoints MetricSeries::Read(int64_t from, int64_t to, int points) const {
     const size_t point = PointAt(result, millis);
     if (point < result.points.size()) result.points[point].Merge(bucket);
   };
-  if (by_sample) {
-    for (const Sample& sample : samples_) {
-      take(sample.millis, {sample.value, sample.value, sample.value});
-    }
-  } else if (by_fine) {
-    for (int64_t number = newest_fine_ - fine_count_ + 1; number <= newest_fine_; ++number) {
-      take(number * kFineMillis, fine_[static_cast<size_t>(number % size_.fine_buckets)]);
-    }
-  } else {
-    for (size_t i = 0; i < coarse_.size(); ++i) {
-      take(coarse_begin_ + static_cast<int64_t>(i) * coarse_step_, coarse_[i]);
-    }
+  switch (PartFrom(from)) {
+    case Part::kSamples:
+      for (const Sample& sample : samples_) {
+        take(sample.millis, {sample.value, sample.value, sample.value});
+      }
+      break;
+    case Part::kFine:
+      for (int64_t number = newest_fine_ - fine_count_ + 1; number <= newest_fine_; ++number) {
+        take(number * kFineMillis, fine_[static_cast<size_t>(number % size_.fine_buckets)]);
+      }
+      break;
+    case Part::kCoarse:
+      for (size_t i = 0; i < coarse_.size(); ++i) {
+        take(coarse_begin_ + static_cast<int64_t>(i) * coarse_step_, coarse_[i]);
+      }
+      break;
   }
   return result;
 }

@@ -68,9 +68,13 @@ class MetricSeries {
   int64_t count() const { return count_; }
   float last() const { return samples_.empty() ? MetricBucket::kNothing : Newest().value; }
 
+  /// The shortest useful step from `from` on: how fine the series is there, in milliseconds.
+  int64_t Resolution(int64_t from) const;
   /// The values from `from` up to but not including `to` (Unix time), in at most `points` points
-  /// (1 or more), as fine as the series is there. Empty when `from` is not before `to`.
-  MetricPoints Read(int64_t from, int64_t to, int points) const;
+  /// (1 or more), as fine as the series is there. The step is a multiple of `unit`, for series that
+  /// are to have points at the same times; 0: of Resolution(). Empty when `from` is not before
+  /// `to`, or the series has no value.
+  MetricPoints Read(int64_t from, int64_t to, int points, int64_t unit = 0) const;
 
   /// A copy of everything in the series, for a file.
   struct Image {
@@ -102,6 +106,10 @@ class MetricSeries {
   void AddFine(int64_t millis, float value);
   void AddCoarse(int64_t millis, const MetricBucket& bucket, double weight);
   void HalveCoarse();
+  enum class Part { kSamples, kFine, kCoarse };
+
+  /// The finest part that reaches back to `from`, or to the first value.
+  Part PartFrom(int64_t from) const;
   int64_t OldestSampleMillis() const;
   int64_t SampleDistance() const;
   int64_t FineBeginMillis() const;

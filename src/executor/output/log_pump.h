@@ -12,7 +12,7 @@
 #include "common/clock.h"
 #include "common/event_loop.h"
 #include "executor/output/pattern_redactor.h"
-#include "executor/output/secret_scanner.h"
+#include "logs/secret_scanner.h"
 #include "logs/segmented_log.h"
 #include "os/files/unique_fd.h"
 
@@ -34,7 +34,7 @@ class LogPump {
  public:
   struct Callbacks {
     /// Receives everything that is written, before it is written.
-    OutputSink observer;
+    logs::OutputSink observer;
     /// Receives a sentence for people: output was lost or dropped. At most a few for each log.
     logs::SegmentedLog::OnLoss on_loss;
     /// Called before the loop reads this stream, so that another one can be read first. May be
@@ -76,10 +76,10 @@ class LogPump {
   os::UniqueFd read_end_;
   os::UniqueFd write_end_;
   logs::SegmentedLog log_;
-  SecretScanner scanner_;
+  logs::SecretScanner scanner_;
   PatternRedactor patterns_;
-  const OutputSink to_patterns_;
-  const OutputSink to_log_;
+  const logs::OutputSink to_patterns_;
+  const logs::OutputSink to_log_;
   const Callbacks callbacks_;
   const std::unique_ptr<char[]> buffer_;  ///< each page of it costs memory only once it is filled
   bool may_pause_ = false;                ///< the pipe is large enough

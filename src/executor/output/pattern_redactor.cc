@@ -37,7 +37,7 @@ PatternRedactor::PatternRedactor(PatternRedactor&&) noexcept = default;
 PatternRedactor& PatternRedactor::operator=(PatternRedactor&&) noexcept = default;
 PatternRedactor::~PatternRedactor() = default;
 
-void PatternRedactor::Add(const char* data, size_t size, const OutputSink& sink) {
+void PatternRedactor::Add(const char* data, size_t size, const logs::OutputSink& sink) {
   if (pattern_ == nullptr) return sink(data, size);
   held_.append(data, size);
   size_t line = 0;  // begin of the current line
@@ -59,7 +59,7 @@ void PatternRedactor::Add(const char* data, size_t size, const OutputSink& sink)
   searched_ = held_.size();
 }
 
-void PatternRedactor::Flush(const OutputSink& sink) {
+void PatternRedactor::Flush(const logs::OutputSink& sink) {
   if (held_.empty()) return;
   const size_t passed_on = Redact({0, held_.size()}, held_.size(), 0, sink);
   if (passed_on < held_.size()) sink(held_.data() + passed_on, held_.size() - passed_on);
@@ -69,7 +69,8 @@ void PatternRedactor::Flush(const OutputSink& sink) {
 
 // A match that begins at or behind `end` is left for the next call: more bytes of the line could
 // make it longer. An empty match replaces nothing, but moves the search on by one byte.
-size_t PatternRedactor::Redact(Line line, size_t end, size_t passed_on, const OutputSink& sink) {
+size_t PatternRedactor::Redact(Line line, size_t end, size_t passed_on,
+                               const logs::OutputSink& sink) {
   const re2::StringPiece text(held_.data() + line.begin, line.end - line.begin);
   re2::StringPiece match;
   for (size_t at = line.begin; at < end;) {
@@ -80,7 +81,7 @@ size_t PatternRedactor::Redact(Line line, size_t end, size_t passed_on, const Ou
     at = place + std::max<size_t>(1, match.size());
     if (match.empty()) continue;
     if (place > passed_on) sink(held_.data() + passed_on, place - passed_on);
-    sink(kRedacted, sizeof kRedacted - 1);
+    sink(logs::kRedacted, sizeof logs::kRedacted - 1);
     passed_on = place + match.size();
   }
   return passed_on;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "executor/output/secret_scanner.h"
+#include "logs/secret_scanner.h"
 
 namespace re2 {
 class RE2;
@@ -31,9 +31,9 @@ class PatternRedactor {
   ~PatternRedactor();
 
   /// Passes the redacted bytes on to `sink`.
-  void Add(const char* data, size_t size, const OutputSink& sink);
+  void Add(const char* data, size_t size, const logs::OutputSink& sink);
   /// Passes on the unfinished line.
-  void Flush(const OutputSink& sink);
+  void Flush(const logs::OutputSink& sink);
 
  private:
   explicit PatternRedactor(std::unique_ptr<re2::RE2> pattern);
@@ -46,7 +46,7 @@ class PatternRedactor {
   /// Replaces the matches in `line` that begin before `end`, and passes on the bytes before them.
   /// `passed_on`: how many of the held bytes were passed on before the call; the result: how many
   /// are after it.
-  size_t Redact(Line line, size_t end, size_t passed_on, const OutputSink& sink);
+  size_t Redact(Line line, size_t end, size_t passed_on, const logs::OutputSink& sink);
 
   std::unique_ptr<re2::RE2> pattern_;  ///< all patterns in one; null: there are none
   std::string held_;                   ///< bytes of a line whose end has not come

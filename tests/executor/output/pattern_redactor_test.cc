@@ -19,7 +19,7 @@ class PatternRedactorTest : public ::testing::Test {
   void Flush() { redactor_->Flush(sink_); }
 
   std::string result_;
-  const OutputSink sink_ = [this](const char* data, size_t size) { result_.append(data, size); };
+  const logs::OutputSink sink_ = [this](const char* data, size_t size) { result_.append(data, size); };
   std::optional<PatternRedactor> redactor_;
 };
 

@@ -23,6 +23,9 @@ void AddRequests(Seeds& seeds) {
   seeds.push_back({"http_request", "head", "\7HEAD /%41 HTTP/1.0\r\nHost: h\r\n\r\n"});
   seeds.push_back(
       {"http_request", "post", "\3POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\nabc"});
+  seeds.push_back({"http_request", "body",
+                   "\5POST /stop HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n"
+                   "Sec-Fetch-Site: same-origin\r\nContent-Length: 13\r\n\r\n{\"reason\":\"\"}"});
   seeds.push_back({"http_request", "chunked",
                    "\5GET / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"});
   seeds.push_back({"http_request", "two-hosts", "\4GET / HTTP/1.1\r\nHost: h\r\nHost: i\r\n\r\n"});

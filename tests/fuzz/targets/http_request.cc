@@ -1,4 +1,5 @@
-// A request to the job's page, of anybody who reaches its port: a browser, or whoever is not one.
+// A request to the job's page or its API, of anybody who reaches its port: a browser, or whoever is
+// not one.
 //
 // Besides not crashing: a request is understood, or refused, in the same way however its bytes are
 // divided; what is understood has no control characters, with which headers or log lines could be
@@ -13,7 +14,7 @@
 #include "absl/strings/ascii.h"
 #include "tests/fuzz/support/fuzz_target.h"
 #include "tests/fuzz/targets.h"
-#include "web/request_reader.h"
+#include "web/http/request_reader.h"
 
 namespace tony::fuzz {
 namespace {
@@ -21,7 +22,9 @@ namespace {
 using Result = std::optional<std::variant<web::HttpRequest, web::HttpResponse>>;
 
 Result ReadIn(const std::vector<std::string>& pieces) {
-  web::RequestReader reader("127.0.0.1");
+  web::RequestReader reader("127.0.0.1", [](const std::string& path) -> std::string {
+    return path == "/stop" ? "POST" : "GET, HEAD";
+  });
   for (const std::string& piece : pieces) {
     if (Result result = reader.Take(piece)) return result;
   }
@@ -29,8 +32,12 @@ Result ReadIn(const std::vector<std::string>& pieces) {
 }
 
 bool Same(const web::HttpRequest& a, const web::HttpRequest& b) {
-  return a.head == b.head && a.path == b.path && a.query == b.query && a.host == b.host &&
-         a.origin == b.origin && a.cookies == b.cookies && a.peer_address == b.peer_address;
+  return a.head == b.head && a.post == b.post && a.body == b.body && a.accept == b.accept &&
+         a.content_type == b.content_type && a.fetch_site == b.fetch_site &&
+         a.if_none_match == b.if_none_match && a.accepts_gzip == b.accepts_gzip &&
+         a.keep_alive == b.keep_alive && a.path == b.path && a.query == b.query &&
+         a.host == b.host && a.origin == b.origin && a.cookies == b.cookies &&
+         a.peer_address == b.peer_address;
 }
 
 bool IsPlain(const std::string& text) {
@@ -42,6 +49,12 @@ void CheckUnderstood(const web::HttpRequest& request) {
   Require(request.path.starts_with('/'), "a path begins with /");
   Require(IsPlain(request.path), "a path has no control characters");
   Require(IsPlain(request.host) && IsPlain(request.origin), "nor have headers");
+  Require(IsPlain(request.content_type) && IsPlain(request.fetch_site) && IsPlain(request.accept) &&
+              IsPlain(request.if_none_match),
+          "nor have other headers");
+  Require(request.post == (request.path == "/stop"), "a path has its method");
+  Require(request.post || request.body.empty(), "only a POST has a body");
+  Require(request.body.size() <= web::RequestReader::kMostBodyBytes, "a body is bounded");
   for (const auto& [name, value] : request.query) {
     Require(IsPlain(name) && IsPlain(value), "nor has a query");
   }
@@ -51,7 +64,7 @@ void CheckUnderstood(const web::HttpRequest& request) {
 }
 
 void CheckRefused(const web::HttpResponse& response) {
-  constexpr std::array kRefusals = {400, 405, 413, 414, 431, 505};
+  constexpr std::array kRefusals = {400, 405, 411, 413, 414, 431, 505};
   Require(std::find(kRefusals.begin(), kRefusals.end(), response.status) != kRefusals.end(),
           "a refusal's status is documented");
 }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "executor/output/pattern_redactor.h"
-#include "executor/output/secret_scanner.h"
+#include "logs/secret_scanner.h"
 #include "tests/fuzz/support/fuzz_target.h"
 #include "tests/fuzz/targets.h"
 
@@ -19,7 +19,7 @@ constexpr char kPassword[] = "Zq9xSentinel77";
 template <typename Scanner>
 std::string Scan(Scanner& scanner, const std::vector<std::string>& pieces) {
   std::string result;
-  const executor::OutputSink sink = [&](const char* data, size_t size) {
+  const logs::OutputSink sink = [&](const char* data, size_t size) {
     result.append(data, size);
   };
   for (const std::string& piece : pieces) scanner.Add(piece.data(), piece.size(), sink);
@@ -28,7 +28,7 @@ std::string Scan(Scanner& scanner, const std::vector<std::string>& pieces) {
 }
 
 std::string Scanned(const std::vector<std::string>& pieces) {
-  executor::SecretScanner scanner;
+  logs::SecretScanner scanner;
   return Scan(scanner, pieces);
 }
 

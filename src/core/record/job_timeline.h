@@ -1,0 +1,66 @@
+// The phases of each task's runs, folded from a job's events, for charts over time.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "core/record/job_event.h"
+
+namespace tony::core {
+
+/// Has as many spans as a chart can use, however often a job restarts: the oldest give way. Plain
+/// data; not thread safe.
+struct JobTimeline {
+  enum class Phase {
+    kQueued,      ///< no container yet
+    kLocalizing,  ///< has a container; its executor unpacks and reserves ports
+    kBarrier,     ///< registered, waits for the others
+    kRunning,     ///< the user's process runs
+    kGone,        ///< the process has ended, and another run has not begun
+  };
+  struct Span {
+    TaskId task;
+    Phase phase = Phase::kQueued;
+    int64_t begin_millis = 0;
+    int64_t end_millis = 0;  ///< 0: it lasts
+    int attempt = 0;         ///< of the task; 0: before its first
+  };
+  /// The end of a run.
+  struct End {
+    TaskId task;
+    TaskState state = TaskState::kStopped;
+    int64_t millis = 0;
+    int attempt = 0;
+  };
+  /// A restart of the whole job.
+  struct Restart {
+    EpochOpened epoch;
+    int64_t millis = 0;
+  };
+  static constexpr size_t kMostSpans = 65'536;
+  static constexpr size_t kMostEnds = 16'384;
+  static constexpr size_t kMostRestarts = 100;
+
+  std::deque<Span> closed;      ///< by their ends
+  std::map<TaskId, Span> open;  ///< those that last
+  std::deque<End> ends;
+  std::deque<Restart> restarts;
+  int64_t dropped = 0;  ///< spans that are not kept
+  int64_t begin_millis = 0;
+  int64_t last_sequence = 0;
+
+  /// Folds one more event in; an event that was seen already changes nothing.
+  void Apply(const JobEvent& event);
+
+ private:
+  void Enter(const TaskId& task, std::optional<Phase> phase, int attempt, int64_t millis);
+  void OnTask(const TaskChanged& change, int64_t millis);
+};
+
+/// "queued", "localizing", "barrier", "running", "gone".
+std::string PhaseName(JobTimeline::Phase phase);
+
+}  // namespace tony::core

@@ -1,0 +1,14 @@
+// What is known of a task's use of its machine, as JSON.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "core/tasks/task_usage.h"
+
+namespace tony::core {
+
+/// Adds to `json` the members that not every task has: a member is there only if its number is
+/// known. The names are those of core::TaskUsage.
+void AddKnownUsage(const core::TaskUsage& usage, nlohmann::ordered_json& json);
+
+}  // namespace tony::core

@@ -1,0 +1,71 @@
+// Access by a code that is valid for one visit, on the job's own machine.
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/clock.h"
+#include "web/access/access.h"
+
+namespace tony::web {
+
+/// Access to a server on 127.0.0.1. A visitor exchanges a code for a cookie:
+///
+///   Invite() ─▶ http://127.0.0.1:PORT/PLACE/?code=CODE ─▶ 303 with the cookie ─▶ ./
+///
+/// A code is valid once and for a short time. Scripts cannot read the cookie; it is sent with
+/// requests from pages of this site only, and is forgotten with the browser's session. PLACE is
+/// random and is the path of the cookie: browsers send the cookies of a host to all of its ports,
+/// where servers of other users may listen. Not thread safe: owned by the event loop.
+class CodeAccess : public Access {
+ public:
+  struct Options {
+    std::string job_id;  ///< for the sentence that names `tony open JOB`
+    int port = 0;
+    Duration code_life = std::chrono::minutes(2);
+    Duration visit_life = std::chrono::hours(12);
+  };
+
+  /// `clock` must outlive this.
+  CodeAccess(const Clock& clock, Options options);
+
+  /// Makes a code and returns the address to visit.
+  std::string Invite();
+
+  std::string base_path() const override { return base_path_; }
+  std::optional<HttpResponse> Check(const HttpRequest& request) override;
+  bool direct() const override { return true; }
+  /// Only a script of the page itself may change something: servers of other users at other ports
+  /// of this host are the same site for a browser, but not the same origin.
+  std::optional<HttpResponse> CheckChange(const HttpRequest& request) override;
+
+ private:
+  /// A code or a cookie, and the time at which it expires.
+  struct Secret {
+    std::string text;
+    TimePoint end;
+  };
+
+  void ForgetOld();
+  static std::deque<Secret>::iterator Find(std::deque<Secret>& secrets, const std::string& text);
+  HttpResponse Welcome();
+  HttpResponse Refuse(const std::string& why) const;
+
+  const Clock& clock_;
+  const Options options_;
+  const std::string base_path_;
+  const std::vector<std::string> hosts_;
+  const std::vector<std::string> origins_;
+  std::deque<Secret> codes_;   ///< oldest first
+  std::deque<Secret> visits_;  ///< oldest first
+};
+
+/// Returns 128 bits from the kernel's random number generator, as hexadecimal digits.
+std::string RandomToken();
+
+/// Whether the texts are equal, in a time that depends on their lengths only.
+bool EqualInConstantTime(const std::string& left, const std::string& right);
+
+}  // namespace tony::web

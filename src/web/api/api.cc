@@ -1,0 +1,226 @@
+// Routes, the job itself, its tasks, events and configuration, and the one change: its end.
+#include "web/api/api.h"
+
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "core/record/job_json.h"
+#include "web/api/render.h"
+
+namespace tony::web {
+namespace {
+
+constexpr char kJobs[] = "api/v1/jobs";
+constexpr char kStop[] = "stop";
+constexpr size_t kMostReason = 500;
+
+HttpResponse Content(std::string body, const std::string& type = "application/json") {
+  HttpResponse response;
+  response.content_type = type;
+  response.body = std::move(body);
+  return response;
+}
+
+std::vector<std::string> StateNames() {
+  return {"NEW", "STARTING", "READY", "RUNNING", "SUCCEEDED", "FAILED", "STOPPED"};
+}
+
+/// The sentence of a request to end the job; InvalidArgument – its body is not as it should be.
+absl::StatusOr<std::string> StopReason(const HttpRequest& request) {
+  const Json body = Json::parse(request.body, nullptr, false);
+  if (!body.is_object()) {
+    return absl::InvalidArgumentError("The body must be a JSON object: {\"reason\": \"…\"}.");
+  }
+  std::string reason;
+  for (const auto& [name, value] : body.items()) {
+    if (name != "reason" || !value.is_string()) {
+      return absl::InvalidArgumentError(
+          "The body may have one key, \"reason\", whose value is a text.");
+    }
+    reason = value.get<std::string>();
+  }
+  if (reason.size() > kMostReason) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("The reason has more than ", kMostReason, " bytes."));
+  }
+  return reason.empty() ? "The job's page was told to stop it"
+                        : absl::StrCat("The job's page was told to stop it: ", reason);
+}
+
+}  // namespace
+
+bool Api::Owns(const std::string& place) {
+  return place == "healthz" || place == "metrics" || place == "api" ||
+         absl::StartsWith(place, "api/");
+}
+
+std::string Api::Allowed(const std::string& place) {
+  const std::vector<std::string> parts = absl::StrSplit(place, '/');
+  const bool stop =
+      parts.size() == 5 && absl::StartsWith(place, absl::StrCat(kJobs, "/")) && parts[4] == kStop;
+  return stop ? "POST" : "GET, HEAD";
+}
+
+void Api::Handle(const HttpRequest& request, const std::string& place,
+                 const std::function<std::optional<HttpResponse>()>& refuse_change,
+                 const Respond& respond) {
+  if (request.post) {
+    if (auto refused = refuse_change()) return respond(*std::move(refused));
+  }
+  if (place == "healthz") return respond(Content("{\"status\":\"ok\"}\n"));
+  if (place == "api/v1/openapi.json") return respond(Content(OpenApiDocument()));
+  const core::ObservedJob& job = parts_.job.Job();
+  if (job.view.last_sequence == 0) {
+    return respond(ProblemResponse(503, "What has happened in this job so far is being read."));
+  }
+  if (place == "metrics") {
+    return respond(Content(PrometheusText(job), "text/plain; version=0.0.4; charset=utf-8"));
+  }
+  if (place == kJobs) {
+    const Json jobs = {
+        {"jobs", Json::array({JobSummary(job, parts_.job.UnixMillis(), parts_.direct)})},
+        {"next", nullptr}};
+    return respond(Content(Dump(jobs)));
+  }
+  const std::string start = absl::StrCat(kJobs, "/");
+  if (!absl::StartsWith(place, start)) {
+    return respond(ProblemResponse(404,
+                                   "The API has no such resource; api/v1/openapi.json lists "
+                                   "those it has."));
+  }
+  HandleJob(request, place.substr(start.size()), respond);
+}
+
+void Api::HandleJob(const HttpRequest& request, const std::string& place, const Respond& respond) {
+  std::vector<std::string> parts = absl::StrSplit(place, '/');
+  const core::ObservedJob& job = parts_.job.Job();
+  const std::string& id = job.view.job.job_id;
+  if (parts[0] != id) {
+    return respond(ProblemResponse(
+        404, absl::StrCat("This ApplicationMaster runs no job of that name; it runs ", id, ".")));
+  }
+  parts.erase(parts.begin());
+  const std::string what = parts.empty() ? "" : parts[0];
+  const Call call{request, parts, job, respond};
+  if (parts.empty()) {
+    return Answer(call, Dump(JobSummary(job, parts_.job.UnixMillis(), parts_.direct)), Tag());
+  }
+  if (what == "logs" && parts.size() > 1) return ShowLog(call);
+  if (what == "tasks" && parts.size() == 2) return ShowTask(call);
+  if (parts.size() == 1) {
+    if (what == "tasks") return ShowTasks(call);
+    if (what == "events") return ShowEvents(call);
+    if (what == "timeline") {
+      return Answer(call, Dump(TimelineJson(parts_.job.timeline(), parts_.job.UnixMillis())),
+                    Tag());
+    }
+    if (what == "logs") return MergeLogs(call);
+    if (what == "errors") return ShowErrors(call);
+    if (what == "config") return ShowConfig(call);
+    if (what == "metrics") return ShowMetrics(call);
+    if (what == "advice") return ShowAdvice(call);
+    if (what == kStop) return Stop(request, respond);
+  }
+  respond(
+      ProblemResponse(404, absl::StrCat("A job has no ", absl::StrJoin(parts, "/").substr(0, 200),
+                                        " in this version; api/v1/openapi.json lists what it "
+                                        "has.")));
+}
+
+// Measurements change a task without a new event, so their version is part of such a tag.
+std::string Api::Tag(const std::string& more) const {
+  return absl::StrCat("\"seq-", parts_.job.timeline().last_sequence, more, "\"");
+}
+
+void Api::Answer(const Call& call, const std::string& json, const std::string& tag) const {
+  HttpResponse response = Content(json);
+  if (parts_.direct) {
+    response.headers.emplace_back("ETag", tag);
+    if (call.request.if_none_match == tag) {
+      response.status = 304;
+      response.body.clear();
+    }
+  }
+  call.respond(std::move(response));
+}
+
+void Api::ShowTasks(const Call& call) {
+  Parameters parameters(call.request.query);
+  TaskWish wish;
+  for (const std::string& name : parameters.Choices("state", StateNames(), {})) {
+    if (const auto state = core::ParseTaskState(name)) wish.states.push_back(*state);
+  }
+  wish.host = parameters.Word("host", 253, "._:-");
+  wish.sort = parameters.Choice("sort", {"task", "trouble", "host", "memory", "cpu"}, "task");
+  wish.limit = static_cast<size_t>(parameters.Number("limit", 1, 10'000, 1000));
+  wish.cursor = parameters.Word("cursor", 512, "_-");
+  if (parameters.problem()) return call.respond(ProblemResponse(400, *parameters.problem()));
+  const absl::StatusOr<Json> page = TaskPage(call.job, wish);
+  if (!page.ok()) {
+    return call.respond(ProblemResponse(400, std::string(page.status().message())));
+  }
+  Answer(call, Dump(*page), Tag(absl::StrCat("-", parts_.job.changes().version)));
+}
+
+void Api::ShowTask(const Call& call) {
+  for (const core::JobView::Task& task : call.job.view.tasks) {
+    const core::TaskId& id = task.last.task;
+    if (id.ToPath() != call.parts[1]) continue;
+    Json json = {{"task", id.ToString()}, {"path", id.ToPath()}};
+    json.update(core::TaskJson(task, call.job));
+    return Answer(call, Dump(json), Tag(absl::StrCat("-", parts_.job.changes().version)));
+  }
+  call.respond(ProblemResponse(404, "The job has no such task; a task is written as in worker-0."));
+}
+
+void Api::ShowEvents(const Call& call) {
+  Parameters parameters(call.request.query);
+  const int64_t after = parameters.Number("after", 0, kLargestNumber, 0);
+  const int64_t limit = parameters.Number("limit", 1, 5000, 1000);
+  if (parameters.problem()) return call.respond(ProblemResponse(400, *parameters.problem()));
+  if (parts_.direct && absl::StrContains(call.request.accept, "text/event-stream")) {
+    HttpResponse response = Content("", "text/event-stream");
+    response.source = broadcast_.Open(after, parts_.direct);
+    return call.respond(std::move(response));
+  }
+  const EventPage page = parts_.job.Events(after, static_cast<size_t>(limit));
+  std::string json = absl::StrCat("{\"events\":[", absl::StrJoin(page.events, ","),
+                                  "],\"next\":", page.next ? absl::StrCat(*page.next) : "null",
+                                  ",\"sequence\":", call.job.view.last_sequence, "}\n");
+  Answer(call, json, Tag());
+}
+
+void Api::ShowConfig(const Call& call) {
+  Parameters parameters(call.request.query);
+  const bool differing = !parameters.Choice("against", {"defaults"}, "").empty();
+  if (parameters.problem()) return call.respond(ProblemResponse(400, *parameters.problem()));
+  call.respond(Content(Dump(ConfigJson(parts_.job.config(), differing))));
+}
+
+// The access has checked that the request comes from the page itself. The type keeps forms of other
+// pages out even where a browser sends no Origin.
+void Api::Stop(const HttpRequest& request, const Respond& respond) {
+  const core::ObservedJob& job = parts_.job.Job();
+  const std::string type = request.content_type.substr(0, request.content_type.find(';'));
+  if (!absl::EqualsIgnoreCase(absl::StripAsciiWhitespace(type), "application/json")) {
+    return respond(ProblemResponse(415, "The body must be of the type application/json."));
+  }
+  const absl::StatusOr<std::string> reason = StopReason(request);
+  if (!reason.ok()) {
+    return respond(ProblemResponse(400, std::string(reason.status().message())));
+  }
+  if (job.view.verdict) {
+    return respond(ProblemResponse(
+        409, absl::StrCat("The job has its verdict already: ", job.view.verdict->sentence)));
+  }
+  HttpResponse response = Content(Dump({{"state", job.StateName()}, {"sentence", *reason}}));
+  response.status = 202;
+  parts_.job.Stop(*reason);
+  respond(std::move(response));
+}
+
+}  // namespace tony::web

@@ -1,0 +1,155 @@
+// The resources that read logs: a block of one, several merged, all of one, and the first error.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "web/api/api.h"
+#include "web/api/render.h"
+
+namespace tony::web {
+namespace {
+
+constexpr size_t kMostPattern = 1024;
+
+HttpResponse LogProblem(const absl::Status& status) {
+  const std::string why(status.message());
+  if (absl::IsNotFound(status)) return ProblemResponse(404, "There is no such log (yet).");
+  if (absl::IsInvalidArgument(status)) return ProblemResponse(400, why);
+  if (absl::IsResourceExhausted(status)) return ProblemResponse(429, why);
+  return ProblemResponse(503, absl::StrCat("The log cannot be read: ", why));
+}
+
+/// Answers with what `render` makes of the result.
+template <typename Result, typename Render>
+JobLogs::Take<Result> Answering(const Api::Respond& respond, Render render) {
+  return [respond, render](const absl::StatusOr<Result>& result) {
+    if (!result.ok()) return respond(LogProblem(result.status()));
+    HttpResponse response;
+    response.content_type = "application/json";
+    response.body = Dump(render(*result));
+    respond(std::move(response));
+  };
+}
+
+HttpResponse Elsewhere(const core::ObservedJob& job) {
+  const std::string command = absl::StrCat("tony logs ", job.view.job.job_id);
+  return ProblemResponse(503,
+                         absl::StrCat("The logs lie on the machines of the tasks, and this page "
+                                      "cannot read them there; the command  ",
+                                      command, "  can."),
+                         command);
+}
+
+/// Reads a cursor of MergedJson().
+bool ReadCursor(const std::string& cursor, MergeWish& wish) {
+  if (cursor.empty()) return true;
+  const std::vector<std::string> parts = absl::StrSplit(cursor, '-');
+  return parts.size() == 2 && absl::SimpleAtoi(parts[0], &wish.since_millis) &&
+         absl::SimpleAtoi(parts[1], &wish.skip) && wish.since_millis >= 0 && wish.skip >= 0;
+}
+
+}  // namespace
+
+// The task and the attempt become part of a file's path elsewhere. So only a task of the job is
+// accepted, in exactly its canonical spelling.
+std::optional<LogName> Api::FindLog(const Call& call) const {
+  const std::string& place = call.parts[1];
+  LogName name;
+  name.stream = call.parts[3];
+  if (!absl::SimpleAtoi(call.parts[2], &name.attempt) ||
+      absl::StrCat(name.attempt) != call.parts[2]) {
+    return std::nullopt;
+  }
+  if (name.stream == "am") {
+    if (place != "am" || name.attempt != 0) return std::nullopt;
+    return name;
+  }
+  for (const core::JobView::Task& task : call.job.view.tasks) {
+    if (task.last.task.ToPath() != place) continue;
+    name.task = task.last.task;
+    const bool of_program = name.stream == "stdout" || name.stream == "stderr";
+    const bool known = of_program ? name.attempt >= 1 && name.attempt <= task.last.attempt
+                                  : name.stream == "executor" && name.attempt == 0;
+    if (known) return name;
+  }
+  return std::nullopt;
+}
+
+void Api::ShowLog(const Call& call) {
+  const bool raw = call.parts.size() == 5 && call.parts[4] == "raw";
+  if (call.parts.size() != 4 && !raw) {
+    return call.respond(ProblemResponse(
+        404, "A log is named by task, attempt and stream: logs/worker-0/1/stdout."));
+  }
+  Parameters parameters(call.request.query);
+  logs::LogSearch search;
+  search.offset = parameters.Number("offset", -kLargestNumber, kLargestNumber, 0);
+  search.limit = static_cast<size_t>(parameters.Number("limit", 1, 1 << 20, 64 << 10));
+  search.pattern = parameters.Text("match", kMostPattern);
+  search.context = static_cast<size_t>(parameters.Number("context", 0, 100, 0));
+  search.hits = static_cast<size_t>(parameters.Number("hits", 1, 1000, 100));
+  if (!raw && parameters.problem()) {
+    return call.respond(ProblemResponse(400, *parameters.problem()));
+  }
+  const std::optional<LogName> name = FindLog(call);
+  if (!name) return call.respond(ProblemResponse(404, "The job has no such log."));
+  if (parts_.logs == nullptr) return call.respond(Elsewhere(call.job));
+  if (raw) {
+    const std::string file =
+        absl::StrCat(call.parts[1], "-", call.parts[2], "-", name->stream, ".log");
+    return parts_.logs->OpenRaw(*name, call.request.abandoned,
+                                [respond = call.respond, file](const absl::StatusOr<RawLog>& log) {
+                                  if (!log.ok()) return respond(LogProblem(log.status()));
+                                  HttpResponse response;
+                                  response.content_type = "application/octet-stream";
+                                  response.headers.emplace_back(
+                                      "Content-Disposition",
+                                      absl::StrCat("attachment; filename=\"", file, "\""));
+                                  response.source = log->source;
+                                  response.source_bytes = log->bytes;
+                                  respond(std::move(response));
+                                });
+  }
+  const bool searching = !search.pattern.empty();
+  const auto take = Answering<logs::LogBlock>(
+      call.respond, [searching](const auto& block) { return BlockJson(block, searching); });
+  if (searching) return parts_.logs->Search(*name, search, call.request.abandoned, take);
+  parts_.logs->ReadBlock(*name, search.offset, search.limit, call.request.abandoned, take);
+}
+
+void Api::MergeLogs(const Call& call) {
+  Parameters parameters(call.request.query);
+  MergeWish wish;
+  wish.task = parameters.Word("task", 138, "_.-");
+  const std::vector<std::string> streams =
+      parameters.Choices("streams", {"stdout", "stderr", "executor"}, {"stdout", "stderr"});
+  const auto has = [&](const char* name) {
+    return std::find(streams.begin(), streams.end(), name) != streams.end();
+  };
+  wish.standard_output = has("stdout");
+  wish.standard_error = has("stderr");
+  wish.executor = has("executor");
+  wish.since_millis = parameters.Number("since", 0, kLargestNumber, -1);
+  wish.match = parameters.Text("match", kMostPattern);
+  wish.level = parameters.Choice("level", {"debug", "info", "warning", "error"}, "");
+  wish.limit = static_cast<size_t>(parameters.Number("limit", 1, 5000, 500));
+  const std::string cursor = parameters.Word("cursor", 512, "_-");
+  if (parameters.problem()) return call.respond(ProblemResponse(400, *parameters.problem()));
+  if (!ReadCursor(cursor, wish)) {
+    return call.respond(
+        ProblemResponse(400, "The parameter cursor is not the `next` of an answer."));
+  }
+  if (parts_.logs == nullptr) return call.respond(Elsewhere(call.job));
+  parts_.logs->Merge(call.job.view, wish, call.request.abandoned,
+                     Answering<MergedLines>(call.respond, &MergedJson));
+}
+
+void Api::ShowErrors(const Call& call) {
+  if (parts_.logs == nullptr) return call.respond(Elsewhere(call.job));
+  parts_.logs->FindErrors(call.job.view, call.request.abandoned,
+                          Answering<JobErrors>(call.respond, &ErrorsJson));
+}
+
+}  // namespace tony::web

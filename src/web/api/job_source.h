@@ -1,0 +1,50 @@
+// The port through which the API sees the job itself.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/metrics/job_metrics.h"
+#include "core/record/job_timeline.h"
+#include "core/record/observed_job.h"
+#include "web/api/job_changes.h"
+
+namespace tony::web {
+
+/// One key of the job's configuration, fit to be shown.
+struct ConfigKey {
+  std::string key;
+  std::string value;                         ///< without secrets
+  std::string origin;                        ///< "job.xml:12"
+  std::optional<std::string> default_value;  ///< nothing: the key has none
+  bool differs = false;                      ///< the value is not the default
+  bool known = false;                        ///< it is a key of tony's
+};
+
+/// Events in the form of events.jsonl, with 64-bit numbers as numbers.
+struct EventPage {
+  std::vector<std::string> events;
+  std::optional<int64_t> next;  ///< the sequence of the last one, if there are more
+};
+
+/// Not thread safe: owned by the event loop.
+class JobSource {
+ public:
+  virtual ~JobSource() = default;
+  /// The job as it is now; its last_sequence is 0 while the past is being read.
+  virtual const core::ObservedJob& Job() = 0;
+  /// These are as new as the last Job().
+  virtual const core::JobTimeline& timeline() const = 0;
+  virtual const JobChanges& changes() const = 0;
+  virtual const core::JobMetrics& metrics() const = 0;
+  virtual int64_t UnixMillis() const = 0;
+  virtual const std::vector<ConfigKey>& config() const = 0;
+  /// The events behind `after`, at most `limit`.
+  virtual EventPage Events(int64_t after, size_t limit) = 0;
+  /// Ends the job, as `tony kill` does. `why`: a sentence for the verdict.
+  virtual void Stop(const std::string& why) = 0;
+};
+
+}  // namespace tony::web

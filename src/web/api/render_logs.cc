@@ -1,0 +1,88 @@
+// Lines of logs and errors.
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "core/record/job_json.h"
+#include "web/api/render.h"
+
+namespace tony::web {
+namespace {
+
+Json PrintedJson(const std::optional<PrintedFailure>& printed) {
+  if (!printed) return {};
+  return {{"task", printed->task},
+          {"attempt", printed->attempt},
+          {"stream", printed->stream},
+          {"line", printed->line},
+          {"millis", core::OrNull(printed->unix_millis)},
+          {"before", printed->before},
+          {"lines", printed->lines},
+          {"mention", printed->mention}};
+}
+
+}  // namespace
+
+Json BlockJson(const logs::LogBlock& block, bool with_hits) {
+  Json json = {{"offset", block.offset},
+               {"end", block.end},
+               {"size", block.size},
+               {"dropped", {{"offset", block.dropped_offset}, {"bytes", block.dropped_bytes}}},
+               {"columns", {"offset", "text"}},
+               {"rows", Json::array()}};
+  if (with_hits) json["columns"].push_back("hit");
+  for (const logs::LogRow& row : block.rows) {
+    Json line = Json::array({row.offset, row.text});
+    if (with_hits) line.push_back(row.hit);
+    json["rows"].push_back(std::move(line));
+  }
+  json["partial"] = block.partial;
+  json["next"] = block.next ? Json(*block.next) : Json();
+  json["hits"] = block.hits;
+  return json;
+}
+
+Json MergedJson(const MergedLines& merged) {
+  Json json = {{"columns", {"millis", "task", "attempt", "stream", "text"}},
+               {"rows", Json::array()}};
+  for (const MergedLine& line : merged.lines) {
+    json["rows"].push_back(Json::array(
+        {core::OrNull(line.unix_millis), line.task, line.attempt, line.stream, line.text}));
+  }
+  json["next"] =
+      merged.empty
+          ? Json()
+          : Json(absl::StrCat(std::max<int64_t>(0, merged.next_millis), "-", merged.next_skip));
+  json["more"] = merged.more;
+  return json;
+}
+
+Json ErrorsJson(const JobErrors& errors) {
+  Json json;
+  json["failure"] = nullptr;
+  if (const auto& failure = errors.failure) {
+    json["failure"] = {{"sentence", failure->sentence},
+                       {"guilty", failure->guilty ? Json(failure->guilty->ToString()) : Json()},
+                       {"attempt", failure->attempt},
+                       {"exit", failure->exit ? core::ExitJson(*failure->exit) : Json()}};
+  }
+  json["own"] = PrintedJson(errors.own);
+  json["printed"] = errors.printed;
+  json["after"] = PrintedJson(errors.after);
+  return json;
+}
+
+Json ConfigJson(const std::vector<ConfigKey>& config, bool differing) {
+  Json json = {{"keys", Json::array()}};
+  for (const ConfigKey& key : config) {
+    if (differing && !key.differs) continue;
+    json["keys"].push_back({{"key", key.key},
+                            {"value", key.value},
+                            {"origin", key.origin},
+                            {"default", key.default_value ? Json(*key.default_value) : Json()},
+                            {"differs", key.differs},
+                            {"known", key.known}});
+  }
+  return json;
+}
+
+}  // namespace tony::web

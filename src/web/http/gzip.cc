@@ -1,0 +1,28 @@
+// zlib writes the gzip format if its window bits are raised by 16.
+#include "web/http/gzip.h"
+
+#include <zlib.h>
+
+namespace tony::web {
+
+std::string Gzip(const std::string& bytes) {
+  z_stream stream = {};
+  constexpr int kGzipWindow = 15 + 16;
+  constexpr int kMemoryLevel = 8;
+  if (deflateInit2(&stream, Z_BEST_SPEED, Z_DEFLATED, kGzipWindow, kMemoryLevel,
+                   Z_DEFAULT_STRATEGY) != Z_OK) {
+    return "";
+  }
+  std::string packed(deflateBound(&stream, bytes.size()), '\0');
+  // zlib does not change its input, but takes it as a pointer to changeable bytes.
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+  stream.avail_in = static_cast<uInt>(bytes.size());
+  stream.next_out = reinterpret_cast<Bytef*>(packed.data());
+  stream.avail_out = static_cast<uInt>(packed.size());
+  const bool done = deflate(&stream, Z_FINISH) == Z_STREAM_END;
+  packed.resize(stream.total_out);
+  deflateEnd(&stream);
+  return done ? packed : "";
+}
+
+}  // namespace tony::web

@@ -1,0 +1,59 @@
+"""The API of a job's page under requests that schemathesis makes from openapi.json."""
+
+import pathlib
+import subprocess
+
+import integration_case
+import machine
+import tony_cli
+from job_page import Page
+
+REQUIREMENTS = pathlib.Path(__file__).with_name("page_fuzz_requirements.txt")
+DEADLINE_SECONDS = 300
+# What the contract does not say: a pattern may be none of RE2's, a cursor nobody's, and an address
+# too long. A job that may not be changed from elsewhere is not changed, so POST gets 403.
+CONFIGURATION = """
+max-failures = 20
+[parameters]
+"path.job" = "{job}"
+"path.task" = "worker-0"
+"path.attempt" = 1
+"path.stream" = "stdout"
+[checks]
+positive_data_acceptance.expected-statuses = ["2xx", "400", "403", "404", "409", "414"]
+negative_data_rejection.expected-statuses = ["400", "403", "404", "405", "411", "413", "414", "415", "431"]
+missing_required_header.enabled = false
+[generation]
+max-examples = 25
+"""
+
+
+class PageFuzzTest(integration_case.JobTest):
+    """Against one real job."""
+
+    def test_every_answer_is_as_the_contract_says(self):
+        gate = self.pipe("gate")
+        job = self.submit(f"for i in $(seq 1000); do echo line $i; done; read word < {gate.path}")
+        job.wait_until_running("worker:0")
+        page = Page(self.site.verb("open", job.id)["url"])
+        page.enter()
+        configuration = self.site.folder / "schemathesis.toml"
+        configuration.write_text(CONFIGURATION.format(job=job.id), encoding="utf-8")
+        python = pathlib.Path(tony_cli.examples_python(REQUIREMENTS))
+        base = f"http://{page.host}{page.base}"
+        run = subprocess.run(
+            [python.with_name("schemathesis"), "--config-file", configuration, "run",
+             f"{base}api/v1/openapi.json", "--url", base, "--header", f"Cookie: {page.cookie}",
+             "--seed", "1", "--no-color"],
+            cwd=self.site.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            timeout=DEADLINE_SECONDS, check=False)
+        self.assertEqual(run.returncode, 0, run.stdout[-20_000:])
+        self.assertIn("No issues found", run.stdout)
+        (master,) = machine.programs_of(job.id, "tony-am")
+        self.assertGreater(master, 0)
+        gate.write()
+        self.assert_succeeds(job)
+
+
+if __name__ == "__main__":
+    integration_case.main()

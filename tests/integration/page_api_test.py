@@ -69,6 +69,34 @@ class PageApiTest(integration_case.JobTest):
         gate.write(2)
         self.assert_succeeds(job)
 
+    def test_metrics_over_time(self):
+        gate = self.pipe("gate")
+        job = self.submit(f"read word < {gate.path}", *integration_case.conf(task__metrics_interval_ms=200), workers=8)
+        job.wait_until_running(*(f"worker:{index}" for index in range(8)))
+        page, place = self.open_page(job), f"jobs/{job.id}/metrics"
+
+        def names():
+            return {metric["name"] for metric in page.api(place)["metrics"]}
+
+        # What is used per second needs two samples.
+        self.assertTrue(machine.wait_until(lambda: {"cpu", "memory", "processes"} <= names(), 20, 0.1), names())
+        self.assertEqual(page.api(place)["types"], [{"type": "worker", "tasks": 8, "bands": True}])
+
+        def bands():
+            answer = page.api(place, names="memory", tasks="worker-7", types="worker", points=50)
+            return answer if len(answer["series"]) == 6 else None
+
+        answer = machine.wait_until(bands, 20, 0.1)
+        task, *lines = answer["series"]
+        self.assertEqual((task["task"], task["quantile"]), ("worker:7", None))
+        self.assertEqual([line["quantile"] for line in lines], [0, 0.1, 0.5, 0.9, 1])
+        used = [value for value in task["max"] if value is not None]
+        self.assertGreater(min(used), 100_000)
+        self.assertEqual({len(series["mean"]) for series in answer["series"]}, {answer["points"]})
+        self.assertEqual(page.api(f"jobs/{job.id}/advice")["advice"], [])
+        gate.write(8)
+        self.assert_succeeds(job)
+
     def wait_for_log(self, page, place, text):
         """The answer to a search for `text`, once the log has it."""
         def find():
@@ -244,7 +272,7 @@ class PageApiTest(integration_case.JobTest):
         self.assertEqual(page.get(f"{page.base}healthz")[2], '{"status":"ok"}\n')
         self.assertEqual(page.api("openapi.json")["openapi"], "3.1.0")
         self.assertEqual(page.ask("jobs/other")[0], 404)
-        self.assertEqual(page.ask(f"{place}/advice")[0], 404)
+        self.assertEqual(page.ask(f"{place}/advices")[0], 404)
         text = page.get(f"{page.base}metrics")[2]
         self.assertIn(f'tony_job_state{{job="{job.id}",state="RUNNING"}} 1\n', text)
         self.assertIn(f'tony_task_running{{job="{job.id}",task="worker:1",attempt="1"}} 1\n', text)

@@ -1,0 +1,52 @@
+// What visitors of the page see of a configuration, and what not.
+#include "appmaster/page/config_keys.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+namespace tony::appmaster {
+namespace {
+
+std::map<std::string, web::ConfigKey> Shown(
+    const std::vector<std::pair<std::string, std::string>>& settings) {
+  jobfile::Configuration configuration;
+  for (const auto& [key, value] : settings) {
+    const jobfile::Origin origin{jobfile::Layer::kJobFile, "job.xml", 7};
+    EXPECT_FALSE(configuration.Set(key, {value, origin, false}).has_value());
+  }
+  std::map<std::string, web::ConfigKey> keys;
+  for (web::ConfigKey& key : ConfigKeys(configuration)) keys[key.key] = key;
+  return keys;
+}
+
+TEST(ConfigKeys, TellsWhatDiffersFromTheDefaults) {
+  const auto keys =
+      Shown({{"tony.am.retry-count", "0"}, {"tony.worker.instances", "3"}, {"my.own.key", "x"}});
+  EXPECT_EQ(keys.at("tony.am.retry-count").default_value, "0");
+  EXPECT_FALSE(keys.at("tony.am.retry-count").differs);
+  EXPECT_EQ(keys.at("tony.worker.instances").value, "3");
+  EXPECT_EQ(keys.at("tony.worker.instances").origin, "job.xml:7");
+  EXPECT_TRUE(keys.at("tony.worker.instances").differs);
+  EXPECT_TRUE(keys.at("tony.worker.instances").known);
+  EXPECT_FALSE(keys.at("my.own.key").known);
+}
+
+TEST(ConfigKeys, SecretsAreNotShown) {
+  const auto keys = Shown({{"tony.execution.envs", "MODE=fast,WANDB_API_KEY=a1b2,DB_PASSWORD=c3"},
+                           {"tony.worker.env", "HF_TOKEN=d4,URL=https://me:e5f6@host/x"},
+                           {"tony.worker.command", "train --lr=1 --password=g7h8i9"},
+                           {"my.secret", "j0"}});
+  EXPECT_EQ(keys.at("tony.execution.envs").value,
+            "DB_PASSWORD=[redacted],MODE=fast,WANDB_API_KEY=[redacted]");
+  for (const auto& [name, key] : keys) {
+    for (const char* secret : {"a1b2", "c3", "d4", "e5f6", "g7h8i9", "j0"}) {
+      EXPECT_EQ(key.value.find(secret), std::string::npos) << name << ": " << key.value;
+    }
+  }
+  EXPECT_NE(keys.at("tony.worker.command").value.find("--lr=1"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tony::appmaster

@@ -38,6 +38,32 @@ Json VerdictToJson(const core::Verdict& verdict) {
   return json;
 }
 
+// A number that is unknown is -1 in the job's state.
+Json KnownOrNull(double number) { return number < 0 ? Json() : Json(number); }
+
+Json ProgressToJson(const core::Progress& progress) {
+  Json json;
+  json["step"] = progress.step < 0 ? Json() : Json(progress.step);
+  json["steps_per_second"] = KnownOrNull(progress.steps_per_second);
+  json["step_seconds"] = KnownOrNull(progress.step_seconds);
+  json["long_gap_seconds"] = KnownOrNull(progress.long_gap_seconds);
+  json["first_step_millis"] = OrNull(progress.first_step_millis);
+  json["idle_seconds"] = KnownOrNull(progress.idle_seconds);
+  json["phase"] = OrNull(progress.phase);
+  json["phase_seconds"] = KnownOrNull(progress.phase_seconds);
+  json["longest_phase_seconds"] = KnownOrNull(progress.longest_phase_seconds);
+  json["values"] = progress.values;
+  json["checkpoint"] = Json();
+  if (const auto& checkpoint = progress.checkpoint) {
+    json["checkpoint"] = {{"path", checkpoint->path},
+                          {"millis", checkpoint->millis},
+                          {"seconds", KnownOrNull(checkpoint->seconds)},
+                          {"count", checkpoint->count}};
+  }
+  json["unread_lines"] = progress.unread_lines;
+  return json;
+}
+
 Json TaskToJson(const core::JobView::Task& task, const core::ObservedJob& job) {
   const core::TaskChanged& last = task.last;
   Json json;
@@ -63,6 +89,9 @@ Json TaskToJson(const core::JobView::Task& task, const core::ObservedJob& job) {
                      {"write_bytes", task.usage->write_bytes},
                      {"processes", task.usage->processes}};
     AddKnownUsage(*task.usage, json["usage"]);
+    if (const auto& progress = task.usage->progress) {
+      json["usage"]["progress"] = ProgressToJson(*progress);
+    }
     if (const auto& collective = task.usage->collective) {
       json["usage"]["collective"] = {{"tensors", collective->tensors},
                                      {"bytes", collective->bytes},

@@ -114,6 +114,7 @@ v1::Assignment Assignments::For(const core::Task& task, const std::string& model
   assignment.set_log_segment_bytes(logs.segment);
   assignment.set_log_total_bytes(logs.total);
   for (const std::string& pattern : job_.logs.redact) assignment.add_log_redact(pattern);
+  assignment.set_progress_pattern(job_.progress_pattern);
   // The driver numbers the GPUs that it sees. In an image it sees the container's own only.
   int seen = 0;
   for (int gpu : task.container->gpus) assignment.add_gpus(hides_other_gpus_ ? seen++ : gpu);

@@ -370,6 +370,7 @@ void Executor::RunTask(const std::string& shell_command, const core::ClusterSpec
   command.log_prefix = LogPrefix(assignment_, identity_.attempt, environment_, working_folder_);
   identity_.report_pipe = ReportPipePath(assignment_, identity_.attempt, working_folder_);
   command.report_pipe = identity_.report_pipe;
+  command.progress_pattern = assignment_.progress_pattern();
   identity_.feed_socket = feed_->program_path();
   command.environment = TaskEnvironment(environment_, assignment_, identity_, cluster,
                                         machine_variables_, working_folder_);
@@ -436,7 +437,7 @@ void Executor::OnTaskEnded(core::TaskExit exit) {
   // A stranger on the port explains most failures to bind, and it can no longer be seen in the next
   // epoch, which has other ports.
   if (!exit.ok()) ReportStrangers(/*program_runs=*/false);
-  if (const auto usage = meter_.AtEnd()) Send(MeasurementMessage(*usage));
+  if (const auto usage = meter_.AtEnd(process_.progress())) Send(MeasurementMessage(*usage));
   Send(EndedMessage(run_, exit));
 }
 

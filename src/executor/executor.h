@@ -105,7 +105,7 @@ class Executor {
   void ReportStall();
   /// Reports that something listens on the visualization port, or no longer does.
   void ReportVisualization();
-  void OnUsage(const core::TaskUsage& usage);
+  void OnUsage(core::TaskUsage usage);
   void ShutDown(int exit_code, const std::string& why);
   /// Ties this process to options_.tied_to_pid, if there is one.
   void TieToProcess();

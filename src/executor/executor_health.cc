@@ -70,7 +70,8 @@ void Executor::ReportStrangers(bool program_runs) {
   }
 }
 
-void Executor::OnUsage(const core::TaskUsage& usage) {
+void Executor::OnUsage(core::TaskUsage usage) {
+  usage.progress = process_.progress();
   Send(MeasurementMessage(usage));
   const auto silence = silence_.OnUsage(process_.last_output(), usage.cpu_seconds, clock_.Now());
   if (silence) Send(SilentMessage(run_, silence->millis, silence->cpu_share));

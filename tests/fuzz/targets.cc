@@ -27,6 +27,7 @@ constexpr std::array kTargets = {
     FuzzTarget{"rendezvous_head", FuzzRendezvousHead},
     FuzzTarget{"rendezvous_plan", FuzzRendezvousPlan},
     FuzzTarget{"replica_frames", FuzzReplicaFrames},
+    FuzzTarget{"report_lines", FuzzReportLines},
     FuzzTarget{"safe_text", FuzzSafeText},
     FuzzTarget{"secret_scanner", FuzzSecretScanner},
     FuzzTarget{"token_file", FuzzTokenFile},

@@ -23,6 +23,7 @@ void FuzzJournal(std::string_view input);
 void FuzzRendezvousHead(std::string_view input);
 void FuzzRendezvousPlan(std::string_view input);
 void FuzzReplicaFrames(std::string_view input);
+void FuzzReportLines(std::string_view input);
 void FuzzSafeText(std::string_view input);
 void FuzzSecretScanner(std::string_view input);
 void FuzzTokenFile(std::string_view input);

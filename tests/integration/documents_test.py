@@ -34,6 +34,7 @@ BEFORE = {
 NO_KEYS = (
     *("tony.collective", "tony.cluster", "tony.jax", "tony.folder", "tony.aio", "tony.submit", "tony.run", "tony.start", "tony.attach"),
     *("tony.jobs", "tony.Job", "tony.Type", "tony.TonyError", "tony.RankFailed", "tony.report", "tony.airflow", "tony.__path__"),
+    *("tony.keras", "tony.lightning", "tony.transformers"),
 )
 NO_KEY_ENDS = (".xml",)
 COLUMNS, ROWS = 100, 50

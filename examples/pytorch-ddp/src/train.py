@@ -15,6 +15,7 @@ from torch.nn.parallel import DistributedDataParallel
 import digits
 import options
 import records
+import tony
 import torch_digits
 
 
@@ -46,13 +47,16 @@ def train(arguments, model, folder, rank, world_size):
             loss = torch.nn.functional.cross_entropy(logits, torch.from_numpy(labels[mine]))
             loss.backward()  # DistributedDataParallel averages the gradients of all ranks in here
             optimizer.step()
-            log.write(step, average(loss, world_size))
+            mean_loss = average(loss, world_size)
+            log.write(step, mean_loss)
+            tony.report(step=step, loss=mean_loss)  # for `tony top` and the table in the terminal
             if step % arguments.checkpoint_every == 0 or step == arguments.steps:
                 # All logs must hold this step before a checkpoint says that it is done.
                 log.store()
                 torch.distributed.barrier()
                 if rank == 0:
                     torch_digits.save_checkpoint(checkpoint_path, model, optimizer, step=step)
+                    tony.report(checkpoint=checkpoint_path)
 
 
 def main():

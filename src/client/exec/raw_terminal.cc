@@ -11,13 +11,13 @@
 
 namespace tony::client {
 
-absl::StatusOr<std::unique_ptr<RawTerminal>> RawTerminal::Enter(int fd) {
+absl::StatusOr<std::unique_ptr<RawTerminal>> RawTerminal::Enter(int fd, Keys keys) {
   termios before{};
   if (::tcgetattr(fd, &before) != 0) {
     return absl::UnavailableError(
         absl::StrCat("cannot read the terminal's settings: ", std::strerror(errno)));
   }
-  std::unique_ptr<RawTerminal> terminal(new RawTerminal(fd, before));
+  std::unique_ptr<RawTerminal> terminal(new RawTerminal(fd, keys, before));
   terminal->Reenter();
   return terminal;
 }
@@ -26,7 +26,13 @@ RawTerminal::~RawTerminal() { ::tcsetattr(fd_, TCSADRAIN, &before_); }
 
 void RawTerminal::Reenter() {
   termios raw = before_;
-  ::cfmakeraw(&raw);
+  if (keys_ == Keys::kAll) {
+    ::cfmakeraw(&raw);
+  } else {
+    raw.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
+    raw.c_cc[VMIN] = 1;
+    raw.c_cc[VTIME] = 0;
+  }
   ::tcsetattr(fd_, TCSADRAIN, &raw);
 }
 

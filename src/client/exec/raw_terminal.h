@@ -1,4 +1,4 @@
-// The user's terminal in raw mode: each key is passed on, and none acts here.
+// The user's terminal in raw mode: each key is passed on at once.
 #pragma once
 
 #include <termios.h>
@@ -14,8 +14,13 @@ namespace tony::client {
 /// thread safe.
 class RawTerminal {
  public:
+  enum class Keys {
+    kAll,     ///< no key acts here: Ctrl-C is a byte like others, and output is not changed either
+    kSingle,  ///< Ctrl-C and Ctrl-Z act as ever; keys are not echoed, and need no Enter
+  };
+
   /// Unavailable – the descriptor's settings cannot be changed.
-  static absl::StatusOr<std::unique_ptr<RawTerminal>> Enter(int fd);
+  static absl::StatusOr<std::unique_ptr<RawTerminal>> Enter(int fd, Keys keys = Keys::kAll);
   ~RawTerminal();
   RawTerminal(const RawTerminal&) = delete;
   RawTerminal& operator=(const RawTerminal&) = delete;
@@ -24,9 +29,10 @@ class RawTerminal {
   void Reenter();
 
  private:
-  RawTerminal(int fd, const termios& before) : fd_(fd), before_(before) {}
+  RawTerminal(int fd, Keys keys, const termios& before) : fd_(fd), keys_(keys), before_(before) {}
 
   const int fd_;
+  const Keys keys_;
   const termios before_;
 };
 

@@ -63,19 +63,6 @@ const char* ColorOf(core::Outcome outcome) {
   return kPlain;
 }
 
-/// Cuts `line` to the screen, and colours `length` bytes from `offset` on in `color` if the cut has
-/// left them whole.
-std::string Finish(const std::string& line, size_t offset, size_t length, const char* color,
-                   const Screen& screen) {
-  std::string cut = CutToWidth(line, screen.width);
-  if (screen.color && *color != 0 &&
-      cut.compare(0, offset + length, line, 0, offset + length) == 0) {
-    cut.insert(offset + length, kPlain);
-    cut.insert(offset, color);
-  }
-  return absl::StrCat(cut, "\n");
-}
-
 std::string Finish(const std::string& line, const Screen& screen) {
   return absl::StrCat(CutToWidth(line, screen.width), "\n");
 }
@@ -85,21 +72,12 @@ std::string FinishWrapped(const std::string& text, const Screen& screen) {
   return absl::StrCat(absl::StrJoin(WrapToWidth(SafeText(text), screen.width), "\n"), "\n");
 }
 
-std::string Headline(const core::ObservedJob& job, int64_t now_millis, const Screen& screen) {
-  const JobView& view = job.view;
-  const std::string state = job.StateName();
-  const std::string name = SafeText(absl::StrCat(view.job.name, " (", view.job.job_id, ")  "));
-  const std::string line =
-      absl::StrCat(name, state, view.epoch > 0 ? absl::StrCat("  attempt ", view.epoch + 1) : "",
-                   "  ", core::FormatDuration(job.RunningMillis(now_millis)));
-  const char* color = view.verdict ? ColorOf(view.verdict->outcome) : job.lost ? kRed : kCyan;
-  return Finish(line, name.size(), state.size(), color, screen);
-}
-
 std::string RenderRows(const std::vector<TaskRow>& rows, const Screen& screen) {
   int task_width = 4, address_width = 7;
+  int step_width = 0;  // the column is there if some task has a step
   bool folded = false;
   for (const TaskRow& row : rows) {
+    if (!row.step.empty()) step_width = std::max({step_width, 4, DisplayWidth(row.step)});
     task_width = std::max(task_width, DisplayWidth(row.task));
     address_width = std::max(address_width, DisplayWidth(row.address));
     folded = folded || row.count > 1;
@@ -108,17 +86,22 @@ std::string RenderRows(const std::vector<TaskRow>& rows, const Screen& screen) {
     std::string line = absl::StrCat(
         PadToWidth(row.task, task_width), "  ", PadToWidth(state, 9), "  ",
         folded ? absl::StrCat(PadToWidth(count, 5), "  ") : "", PadToWidth(row.attempt, 7), "  ",
-        PadToWidth(row.address, address_width), "  ", PadToWidth(row.time, 7), "  ", row.note);
+        PadToWidth(row.address, address_width), "  ", PadToWidth(row.time, 7), "  ",
+        step_width > 0 ? absl::StrCat(PadToWidth(row.step, step_width), "  ") : "", row.note);
     return line.substr(0, line.find_last_not_of(' ') + 1);
   };
-  const TaskRow titles{
-      .task = "TASK", .attempt = "ATTEMPT", .address = "ADDRESS", .time = "TIME", .note = ""};
+  const TaskRow titles{.task = "TASK",
+                       .attempt = "ATTEMPT",
+                       .address = "ADDRESS",
+                       .time = "TIME",
+                       .step = "STEP",
+                       .note = ""};
   std::string text = Finish(join(titles, "STATE", "COUNT"), screen);
   for (const TaskRow& row : rows) {
     const std::string state = core::TaskStateName(row.state);
     const size_t offset = PadToWidth(row.task, task_width).size() + 2;
-    absl::StrAppend(&text, Finish(join(row, state, absl::StrCat(row.count)), offset, state.size(),
-                                  ColorOf(row.state), screen));
+    absl::StrAppend(&text, FinishLine(join(row, state, absl::StrCat(row.count)), offset,
+                                      state.size(), ColorOf(row.state), screen));
   }
   return text;
 }
@@ -191,6 +174,28 @@ std::string RenderLines(const std::vector<TaskLine>& lines, int64_t now_millis, 
 
 }  // namespace
 
+std::string FinishLine(const std::string& line, size_t offset, size_t length, const char* color,
+                       const Screen& screen) {
+  std::string cut = CutToWidth(line, screen.width);
+  if (screen.color && *color != 0 &&
+      cut.compare(0, offset + length, line, 0, offset + length) == 0) {
+    cut.insert(offset + length, kPlain);
+    cut.insert(offset, color);
+  }
+  return absl::StrCat(cut, "\n");
+}
+
+std::string RenderHeadline(const core::ObservedJob& job, int64_t now_millis, const Screen& screen) {
+  const JobView& view = job.view;
+  const std::string state = job.StateName();
+  const std::string name = SafeText(absl::StrCat(view.job.name, " (", view.job.job_id, ")  "));
+  const std::string line =
+      absl::StrCat(name, state, view.epoch > 0 ? absl::StrCat("  attempt ", view.epoch + 1) : "",
+                   "  ", core::FormatDuration(job.RunningMillis(now_millis)));
+  const char* color = view.verdict ? ColorOf(view.verdict->outcome) : job.lost ? kRed : kCyan;
+  return FinishLine(line, name.size(), state.size(), color, screen);
+}
+
 std::string RenderWaiting(const JobView& view, int64_t now_millis) {
   if (!view.waiting) return "";
   const core::JobWaiting& waiting = *view.waiting;
@@ -234,7 +239,7 @@ std::string RenderJobTable(const core::ObservedJob& job, int64_t now_millis, con
                            const std::vector<TaskLine>& lines) {
   const JobView& view = job.view;
   std::string text =
-      absl::StrCat(Headline(job, now_millis, screen), RenderTasks(job, now_millis, screen));
+      absl::StrCat(RenderHeadline(job, now_millis, screen), RenderTasks(job, now_millis, screen));
   std::string below;
   const std::string waiting = RenderWaiting(view, now_millis);
   if (!waiting.empty()) absl::StrAppend(&below, FinishWrapped(waiting, screen));

@@ -18,6 +18,14 @@ namespace tony::client {
 std::string RenderJobTable(const core::ObservedJob& job, int64_t now_millis, const Screen& screen,
                            const std::vector<TaskLine>& lines = {});
 
+/// `line` cut to the screen, and '\n'. `length` bytes from `offset` on are coloured in `color` (an
+/// escape sequence; empty: none) if the screen has colours and the cut has left them whole.
+std::string FinishLine(const std::string& line, size_t offset, size_t length, const char* color,
+                       const Screen& screen);
+
+/// "train (local-…)  RUNNING  12s" and '\n'.
+std::string RenderHeadline(const core::ObservedJob& job, int64_t now_millis, const Screen& screen);
+
 /// "Stopping (worker:0 has 3 s left)": whom a job waits for that the user wants to end, and how
 /// long at most. `grace_millis`: time between SIGTERM and SIGKILL for its programs.
 std::string RenderStopping(const core::JobView& view, int64_t now_millis, int64_t grace_millis);

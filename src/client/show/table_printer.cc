@@ -13,28 +13,6 @@
 #include "client/show/job_table.h"
 
 namespace tony::client {
-namespace {
-
-/// Back to the first column of the table's first line, and clear from there on.
-constexpr char kErase[] = "\r\x1b[J";
-/// Off and on: lines that are too long are continued in the next line. While it is off a line of
-/// the table never becomes two, also where a character is wider than we know.
-constexpr char kWrapOff[] = "\x1b[?7l";
-constexpr char kWrapOn[] = "\x1b[?7h";
-
-ptrdiff_t CountLines(const std::string& text) { return std::count(text.begin(), text.end(), '\n'); }
-
-/// The first `most` lines of `text`; the last of them says how many are left out.
-std::string ClipLines(const std::string& text, ptrdiff_t most) {
-  const ptrdiff_t lines = CountLines(text);
-  if (lines <= most) return text;
-  size_t end = 0;
-  for (ptrdiff_t line = 1; line < most; ++line) end = text.find('\n', end) + 1;
-  return most <= 0 ? ""
-                   : absl::StrCat(text.substr(0, end), "… ", lines - most + 1, " more lines\n");
-}
-
-}  // namespace
 
 void TablePrinter::OnEvent(const core::JobEvent& event) {
   if (over_ || event.sequence <= job_.view.last_sequence) return;
@@ -52,29 +30,35 @@ void TablePrinter::OnEvent(const core::JobEvent& event) {
   }
 }
 
+void TablePrinter::OnMeasurement(const core::JobEvent& measurement) {
+  if (const auto* measured = std::get_if<core::TaskMeasured>(&measurement.body)) {
+    job_.view.Measure(*measured);
+  }
+}
+
 void TablePrinter::Refresh() {
   if (!over_ && job_.view.last_sequence > 0) Draw(/*leave=*/false);
 }
 
 void TablePrinter::Notice(const std::string& sentence) {
   // Without a table nobody would draw it.
-  if (over_ || drawn_.empty()) return PrintNotice(sentence);
+  if (over_ || !table_.drawn()) return PrintNotice(sentence);
   absl::StrAppend(&lasting_, SafeText(sentence), "\n");
   Refresh();
 }
 
 void TablePrinter::OnStop(Duration grace) {
   grace_ = grace;
-  if (over_ || drawn_.empty()) return ProgressPrinter::OnStop(grace);
+  if (over_ || !table_.drawn()) return ProgressPrinter::OnStop(grace);
   Refresh();
 }
 
 void TablePrinter::Suspend() {
-  if (!over_ && !drawn_.empty()) Draw(/*leave=*/true);
+  if (!over_ && table_.drawn()) Draw(/*leave=*/true);
 }
 
 void TablePrinter::Close() {
-  if (!over_ && !drawn_.empty()) Draw(/*leave=*/true);
+  if (!over_ && table_.drawn()) Draw(/*leave=*/true);
   over_ = true;
 }
 
@@ -98,17 +82,7 @@ std::string TablePrinter::Render(const Screen& screen) {
 
 void TablePrinter::Draw(bool leave) {
   const Screen screen = screen_();
-  std::string table = Render(screen);
-  const bool resized = screen.width != drawn_on_.width || screen.rows != drawn_on_.rows;
-  if (!leave && table == drawn_ && lasting_.empty() && !resized) return;
-  std::string text =
-      absl::StrCat(drawn_.empty() ? "" : kErase, SafeLines(lasting_), kWrapOff, table, kWrapOn);
-  if (!leave) absl::StrAppend(&text, "\x1b[", CountLines(table), "A");
-  // One write, so that the terminal never shows a half drawn table.
-  write_(text);
-  lasting_.clear();
-  drawn_ = leave ? "" : std::move(table);
-  drawn_on_ = screen;
+  table_.Draw(Render(screen), SafeLines(std::exchange(lasting_, "")), screen, leave);
 }
 
 }  // namespace tony::client

@@ -18,6 +18,7 @@ struct TaskRow {
   std::string attempt;
   std::string address;  ///< of several tasks their host, or how many hosts they have
   std::string time;     ///< of several tasks that of the one that has run longest
+  std::string step;     ///< "120 (2.1/s)"; of several tasks the lowest and the highest; empty: none
   std::string note;
 };
 

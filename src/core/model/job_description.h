@@ -188,6 +188,7 @@ struct JobDescription {
   HorovodSettings horovod;
   Timeouts timeouts;
   LogPolicy logs;
+  std::string progress_pattern;      ///< RE2, finds progress in the output; empty: none
   int error_message_max_depth = 20;  ///< lines of a failed task's output in the verdict
   std::string checkpoint_dir;        ///< empty: a folder of the job's own
   std::string program_archive;       ///< file name in the staging area; empty: none

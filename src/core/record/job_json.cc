@@ -58,6 +58,9 @@ Json TaskJson(const JobView::Task& task, const ObservedJob& job) {
                      {"write_bytes", task.usage->write_bytes},
                      {"processes", task.usage->processes}};
     AddKnownUsage(*task.usage, json["usage"]);
+    if (const auto& progress = task.usage->progress) {
+      json["usage"]["progress"] = ProgressJson(*progress);
+    }
     if (const auto& collective = task.usage->collective) {
       json["usage"]["collective"] = {{"tensors", collective->tensors},
                                      {"bytes", collective->bytes},

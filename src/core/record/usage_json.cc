@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "core/record/job_json.h"
+
 namespace tony::core {
 namespace {
 
@@ -43,7 +45,33 @@ Json GpuToJson(const core::GpuUsage& gpu) {
   return json;
 }
 
+// A number that is unknown is -1 in the job's state.
+Json KnownOrNull(double number) { return number < 0 ? Json() : Json(number); }
+
 }  // namespace
+
+Json ProgressJson(const Progress& progress) {
+  Json json;
+  json["step"] = progress.step < 0 ? Json() : Json(progress.step);
+  json["steps_per_second"] = KnownOrNull(progress.steps_per_second);
+  json["step_seconds"] = KnownOrNull(progress.step_seconds);
+  json["long_gap_seconds"] = KnownOrNull(progress.long_gap_seconds);
+  json["first_step_millis"] = OrNull(progress.first_step_millis);
+  json["idle_seconds"] = KnownOrNull(progress.idle_seconds);
+  json["phase"] = OrNull(progress.phase);
+  json["phase_seconds"] = KnownOrNull(progress.phase_seconds);
+  json["longest_phase_seconds"] = KnownOrNull(progress.longest_phase_seconds);
+  json["values"] = progress.values;
+  json["checkpoint"] = Json();
+  if (const auto& checkpoint = progress.checkpoint) {
+    json["checkpoint"] = {{"path", checkpoint->path},
+                          {"millis", checkpoint->millis},
+                          {"seconds", KnownOrNull(checkpoint->seconds)},
+                          {"count", checkpoint->count}};
+  }
+  json["unread_lines"] = progress.unread_lines;
+  return json;
+}
 
 void AddKnownUsage(const core::TaskUsage& usage, Json& json) {
   json.update(Known()

@@ -11,4 +11,7 @@ namespace tony::core {
 /// known. The names are those of core::TaskUsage.
 void AddKnownUsage(const core::TaskUsage& usage, nlohmann::ordered_json& json);
 
+/// What the program says of its progress; what it has not said is null.
+nlohmann::ordered_json ProgressJson(const Progress& progress);
+
 }  // namespace tony::core

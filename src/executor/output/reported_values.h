@@ -5,28 +5,20 @@
 #include <map>
 #include <string>
 
+#include "core/tasks/report_line.h"
+
 namespace tony::executor {
 
-/// Reads lines of NAME=VALUE pairs, between which there are spaces; a value with spaces is in
-/// double quotes. The last value of each name counts. What is no pair, is too long or cannot be
-/// shown is left out. Not thread safe.
+/// Keeps the last value of each name, also words. What is too long is left out. Not thread safe.
 class ReportedValues {
  public:
   static constexpr size_t kMostNames = 32;
-  static constexpr size_t kMostNameBytes = 64;
   static constexpr size_t kMostValueBytes = 128;
-  static constexpr size_t kMostLineBytes = 4096;
 
-  /// Adds bytes, in any pieces.
-  void Add(const char* data, size_t size);
+  void Take(const core::ReportLine& line);
   const std::map<std::string, std::string>& values() const { return values_; }
 
  private:
-  void EndLine();
-  void Keep(const std::string& name, const std::string& value);
-
-  std::string line_;       ///< the unfinished line
-  bool too_long_ = false;  ///< the unfinished line is longer than kMostLineBytes
   std::map<std::string, std::string> values_;
 };
 

@@ -37,7 +37,9 @@ class TaskMeter {
   void Stop() { timer_.reset(); }
   /// See UsageSampler.
   void Reset(std::string counters_folder) { sampler_.Reset(std::move(counters_folder)); }
-  std::optional<core::TaskUsage> AtEnd() const { return sampler_.AtEnd(); }
+  std::optional<core::TaskUsage> AtEnd(std::optional<core::Progress> progress) const {
+    return sampler_.AtEnd(std::move(progress));
+  }
 
  private:
   void Measure();

@@ -105,28 +105,23 @@ absl::Status TaskProcess::Spawn(const Command& command) {
   pumps_.clear();
   for (int stream = 0; stream < 2; ++stream) {
     const std::string path = absl::StrCat(prefix, stream == 0 ? "stdout.log" : "stderr.log");
-    TONY_ASSIGN_OR_RETURN(
-        std::unique_ptr<LogPump> pump,
-        LogPump::Open(loop_, clock_, path, command.logs,
-                      {[this, stream](const char* data, size_t size) {
-                         tail_.Add(stream, data, size);
-                         if (stream == 0 && parameters_) parameters_->Add(data, size);
-                         last_output_ = clock_.Now();
-                       },
-                       [this](const std::string& sentence) { OnLogLoss(sentence); },
-                       [this, stream] {
-                         if (stream == 1) pumps_[0]->ReadWaiting();
-                       }}));
+    TONY_ASSIGN_OR_RETURN(std::unique_ptr<LogPump> pump,
+                          LogPump::Open(loop_, clock_, path, command.logs,
+                                        {[this, stream](const char* data, size_t size) {
+                                           tail_.Add(stream, data, size);
+                                           if (stream == 0 && parameters_)
+                                             parameters_->Add(data, size);
+                                           if (progress_ != nullptr)
+                                             progress_->Add(stream, data, size);
+                                           last_output_ = clock_.Now();
+                                         },
+                                         [this](const std::string& sentence) { Note(sentence); },
+                                         [this, stream] {
+                                           if (stream == 1) pumps_[0]->ReadWaiting();
+                                         }}));
     pumps_.push_back(std::move(pump));
   }
-  report_.reset();
-  if (!command.report_pipe.empty()) {
-    absl::StatusOr<std::unique_ptr<ReportPipe>> report =
-        ReportPipe::Open(loop_, command.report_pipe);
-    // A program need not report anything.
-    if (!report.ok()) LogWarning("the program cannot report", {{"why", report.status().message()}});
-    if (report.ok()) report_ = *std::move(report);
-  }
+  OpenReports(command);
   TONY_ASSIGN_OR_RETURN(os::SpawnRequest request,
                         RequestFor(command.shell_command, command.environment,
                                    command.working_folder, FindShell("")));
@@ -138,6 +133,30 @@ absl::Status TaskProcess::Spawn(const Command& command) {
   const absl::Status status = keeper_.Spawn(request);
   for (auto& pump : pumps_) pump->CloseWriteEnd();
   return status;
+}
+
+// A program need not report anything, so it is started also where its reports cannot be read.
+void TaskProcess::OpenReports(const Command& command) {
+  report_pipe_.reset();
+  progress_.reset();
+  reports_ = std::make_unique<ProgramReports>(
+      clock_, [this](const std::string& sentence) { Note(sentence); });
+  if (!command.report_pipe.empty()) {
+    auto pipe = ReportPipe::Open(loop_, command.report_pipe, *reports_);
+    if (pipe.ok()) {
+      report_pipe_ = *std::move(pipe);
+    } else {
+      LogWarning("the program cannot report", {{"why", pipe.status().message()}});
+    }
+  }
+  if (!command.progress_pattern.empty()) {
+    auto finder = ProgressFinder::Create(loop_, command.progress_pattern, *reports_);
+    if (finder.ok()) {
+      progress_ = *std::move(finder);
+    } else {
+      Note(std::string(finder.status().message()));
+    }
+  }
 }
 
 // A time-out kills the program through the same function, but must not be reported as a stop; so
@@ -215,11 +234,11 @@ void TaskProcess::On(const os::KeeperExited& exited) {
   core::TaskExit exit;
   exit.tail = tail_.Lines();
   if (parameters_) exit.model_parameters = FoundParameters();
-  if (report_ != nullptr) {
-    report_->Drain();
-    exit.reported = report_->values();
-    report_.reset();
-  }
+  if (report_pipe_ != nullptr) report_pipe_->Finish();
+  report_pipe_.reset();
+  if (progress_ != nullptr) progress_->Finish();
+  progress_.reset();
+  exit.reported = reports_->values();
   if (timed_out_ && exceeding_bytes_ == 0) {
     exit.cause = core::TaskExit::Cause::kTimedOut;
     exit.message = "tony.task.executor.execution-timeout-ms has passed";
@@ -249,7 +268,7 @@ void TaskProcess::On(const os::KeeperTreeGone& gone) {
 std::string TaskProcess::FoundParameters() {
   parameters_->Finish();
   if (parameters_->too_long()) {
-    OnLogLoss(
+    Note(
         absl::StrCat("the tasks get no MODEL_PARAMS, since the line with \"Model "
                      "parameters: \" is longer than ",
                      ParameterFinder::kMaxBytes / 1024, " KiB; let it name a file that has them"));
@@ -287,9 +306,9 @@ void TaskProcess::TreeGone() {
   callbacks_.on_tree_gone();
 }
 
-void TaskProcess::OnLogLoss(const std::string& sentence) {
+void TaskProcess::Note(const std::string& sentence) {
   LogWarning(sentence);
-  if (callbacks_.on_log_loss) callbacks_.on_log_loss(sentence);
+  if (callbacks_.on_note) callbacks_.on_note(sentence);
 }
 
 }  // namespace tony::executor

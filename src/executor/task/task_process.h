@@ -14,6 +14,8 @@
 #include "executor/output/log_pump.h"
 #include "executor/output/output_tail.h"
 #include "executor/output/parameter_finder.h"
+#include "executor/output/program_reports.h"
+#include "executor/output/progress_finder.h"
 #include "executor/output/report_pipe.h"
 #include "executor/task/exit_hints.h"
 #include "executor/task/memory_watch.h"
@@ -38,12 +40,13 @@ class TaskProcess {
     Duration timeout{0};  ///< 0: none
     Duration kill_grace{0};
     int tail_lines = 20;
-    int64_t memory_limit_bytes = 0;   ///< limit of the whole tree, as the keeper was told; 0: none
-    std::string memory_key;           ///< the key by which a user sets the limit
-    std::string report_pipe;          ///< where the program reports values; empty: nowhere
-    bool finds_parameters = false;    ///< look for model parameters in the standard output
-    std::vector<int> reserved_ports;  ///< the ports that tony reserved for the task
-    std::string framework;            ///< the job's, as in tony.application.framework
+    int64_t memory_limit_bytes = 0;  ///< limit of the whole tree, as the keeper was told; 0: none
+    std::string memory_key;          ///< the key by which a user sets the limit
+    std::string report_pipe;         ///< where the program reports values; empty: nowhere
+    std::string progress_pattern = {};  ///< tony.task.progress-pattern; empty: none
+    bool finds_parameters = false;      ///< look for model parameters in the standard output
+    std::vector<int> reserved_ports;    ///< the ports that tony reserved for the task
+    std::string framework;              ///< the job's, as in tony.application.framework
   };
 
   struct Callbacks {
@@ -54,8 +57,9 @@ class TaskProcess {
     std::function<void()> on_tree_gone;
     /// The keeper was killed: nothing can be run any more.
     std::function<void(std::string)> on_keeper_lost;
-    /// Output could not be kept; the argument is a sentence for people. May be empty.
-    std::function<void(const std::string&)> on_log_loss = {};
+    /// Output could not be kept, or reports could not be read; the argument is a sentence for
+    /// people. May be empty.
+    std::function<void(const std::string&)> on_note = {};
     /// An event of a command beside the program: one of KeeperExec…. May be empty.
     std::function<void(const os::KeeperEvent&)> on_exec = {};
   };
@@ -71,11 +75,17 @@ class TaskProcess {
   void Kill(Duration grace);
   /// When the program of the newest run has printed last; its start, if it has printed nothing.
   TimePoint last_output() const { return last_output_; }
+  /// The progress that the program of the newest run has reported; nothing if it reports none.
+  std::optional<core::Progress> progress() const {
+    return reports_ == nullptr ? std::nullopt : reports_->progress();
+  }
   /// True from Run() until on_tree_gone.
   bool active() const { return active_; }
 
  private:
   absl::Status Spawn(const Command& command);
+  /// Makes ready what reads the program's reports; reports why something does not work.
+  void OpenReports(const Command& command);
   void OnKeeperReadable();
   void On(const os::KeeperStarted& started);
   void On(const os::KeeperSpawnFailed& failed);
@@ -96,7 +106,7 @@ class TaskProcess {
   void JudgeMemory(const os::KeeperExited& exited, core::TaskExit& exit) const;
   void End(core::TaskExit exit);
   void TreeGone();
-  void OnLogLoss(const std::string& sentence);
+  void Note(const std::string& sentence);
 
   EventLoop& loop_;
   os::Keeper& keeper_;
@@ -106,7 +116,9 @@ class TaskProcess {
   std::unique_ptr<EventLoop::Handle> timeout_;
   std::vector<std::unique_ptr<LogPump>> pumps_;
   OutputTail tail_{0};
-  std::unique_ptr<ReportPipe> report_;         ///< null: the program reports nothing
+  std::unique_ptr<ProgramReports> reports_;    ///< of the newest run; null: there was none
+  std::unique_ptr<ReportPipe> report_pipe_;    ///< null: the program cannot report by a pipe
+  std::unique_ptr<ProgressFinder> progress_;   ///< null: its output says nothing of progress
   std::optional<ParameterFinder> parameters_;  ///< set for a program that preprocesses
   TimePoint last_output_;
   bool active_ = false;

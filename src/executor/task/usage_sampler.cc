@@ -120,14 +120,15 @@ double UsageSampler::SecondsSinceBegin() const {
   return std::chrono::duration<double>(clock_.Now() - run_->began).count();
 }
 
-std::optional<core::TaskUsage> UsageSampler::AtEnd() const {
+std::optional<core::TaskUsage> UsageSampler::AtEnd(std::optional<core::Progress> progress) const {
   core::TaskUsage usage;
   if (run_) {
     usage = run_->last;
     usage.seconds = SecondsSinceBegin();
   }
   usage.collective = ReadCollectiveCounters(counters_folder_);
-  return usage.collective ? std::optional(usage) : std::nullopt;
+  usage.progress = std::move(progress);
+  return usage.collective || usage.progress ? std::optional(usage) : std::nullopt;
 }
 
 void UsageSampler::Reset(std::string counters_folder) {

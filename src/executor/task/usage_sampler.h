@@ -31,8 +31,8 @@ class UsageSampler {
   /// The processor time of the newest sample, without what has a Ration.
   Duration cost() const { return cost_; }
   /// Called when the program has ended: the last sample, with the counters of its ranks up to their
-  /// end. Nothing if there are no counters.
-  std::optional<core::TaskUsage> AtEnd() const;
+  /// end and the program's `progress`. Nothing if there is neither.
+  std::optional<core::TaskUsage> AtEnd(std::optional<core::Progress> progress) const;
   /// Forgets the measurements, because a new run of the program begins. Its ranks write their
   /// counters into `counters_folder` (collective_counters.h); empty: there is no folder.
   void Reset(std::string counters_folder);

@@ -125,6 +125,8 @@ std::string TypeText(const Key& key) {
       return "list";
     case ValueType::kPatterns:
       return "list of patterns";
+    case ValueType::kStepPattern:
+      return "pattern";
     case ValueType::kKeyValues:
       return "list of `NAME=value`";
     case ValueType::kPlacement:

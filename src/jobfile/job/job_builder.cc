@@ -169,6 +169,7 @@ void BuildApplication(const Configuration& configuration, core::JobDescription* 
   job->containment = absl::AsciiStrToLower(configuration.GetText("tony.task.containment"));
   job->timeouts = BuildTimeouts(configuration);
   job->logs = BuildLogPolicy(configuration);
+  job->progress_pattern = configuration.GetText("tony.task.progress-pattern");
   job->error_message_max_depth = static_cast<int>(
       configuration.GetNumber("tony.task.executor.execution.error-message-max-depth"));
   job->checkpoint_dir = configuration.GetText("tony.application.checkpoint-dir");

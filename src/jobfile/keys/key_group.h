@@ -26,6 +26,7 @@ enum class ValueType {
   kUserMemory,    ///< amounts of memory for users, see user_shares.h
   kAmounts,       ///< `NAME=number`, separated by commas; each number 1 or more
   kPatterns,      ///< regular expressions (RE2), separated by commas
+  kStepPattern,   ///< one regular expression (RE2) with a group `step`; commas are its own
   kResources,     ///< `path[::localName][#archive]`, separated by commas
   kExistingPath,  ///< a file or folder that must exist when the job is submitted
   kFolder,        ///< a local folder, which is made if it is missing

@@ -140,6 +140,29 @@ std::optional<Complaint> CheckPatterns(const std::string& value) {
   return std::nullopt;
 }
 
+/// Each named group becomes a value of the task, of which there are 16 at most.
+constexpr size_t kMostGroups = 17;
+
+// An unnamed group does no harm, but is no value either: RE2's own numbering is not shown anywhere.
+std::optional<Complaint> CheckStepPattern(const std::string& value) {
+  if (value.empty()) return std::nullopt;
+  static constexpr char kRemedy[] =
+      R"(write a regular expression of RE2's with a group called step, such as step (?P<step>\d+))";
+  const re2::RE2 pattern(value, re2::RE2::Quiet);
+  if (!pattern.ok()) {
+    return Complaint{absl::StrCat(Quoted(value), " is no pattern: ", pattern.error()), kRemedy};
+  }
+  const auto& groups = pattern.NamedCapturingGroups();
+  if (groups.count("step") == 0) {
+    return Complaint{absl::StrCat(Quoted(value), " has no group called step"), kRemedy};
+  }
+  if (groups.size() > kMostGroups) {
+    return Complaint{absl::StrCat(Quoted(value), " has ", groups.size(), " named groups"),
+                     absl::StrCat("write at most ", kMostGroups)};
+  }
+  return std::nullopt;
+}
+
 // Relative paths were resolved when the file was read. A path that is still relative has "~" and no
 // home folder, or comes from a configuration without a folder.
 std::optional<Complaint> CheckAbsolute(const std::string& path) {
@@ -197,6 +220,8 @@ std::optional<Complaint> CheckValue(const Key& key, const std::string& value) {
       return CheckChoice(key, value);
     case ValueType::kPatterns:
       return CheckPatterns(value);
+    case ValueType::kStepPattern:
+      return CheckStepPattern(value);
     case ValueType::kUserCounts:
     case ValueType::kUserMemory:
       return CheckUserShares(key, value);

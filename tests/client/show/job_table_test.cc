@@ -29,6 +29,21 @@ TEST(JobTable, ShowsEachTask) {
                RenderJobTable(Fold(events), events.now() + 63'000, Screen{100, 20, false}));
 }
 
+TEST(JobTable, AStepMakesAColumn) {
+  const SampleEvents events = RunningJob();
+  core::ObservedJob job = Fold(events);
+  const auto table = [&] { return RenderJobTable(job, events.now(), Screen{100, 20, false}); };
+  EXPECT_THAT(table(), Not(HasSubstr("STEP")));
+  core::TaskUsage usage;
+  usage.progress = core::Progress{.step = 120, .steps_per_second = 2.1};
+  job.view.Measure({{"worker", 1}, usage, 1});
+  const std::vector<std::string> lines = absl::StrSplit(table(), '\n');
+  EXPECT_THAT(lines[1], testing::EndsWith("TIME     STEP"));
+  for (const std::string& line : lines) {
+    EXPECT_EQ(line.find("120 (2.1/s)") != std::string::npos, line.starts_with("worker:1")) << line;
+  }
+}
+
 TEST(JobTable, ColoursOnlyTheStates) {
   const SampleEvents events = RunningJob();
   const core::ObservedJob job = Fold(events);

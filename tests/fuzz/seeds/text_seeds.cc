@@ -123,6 +123,15 @@ void AddOutput(Seeds& seeds) {
   seeds.push_back({"secret_scanner", "patterns", "\3tok-123 KEY:  value rest\rtok-\n"});
 }
 
+/// What programs report of themselves; the first byte says how it is divided.
+void AddReports(Seeds& seeds) {
+  seeds.push_back({"report_lines", "steps",
+                   "\2step=1 loss=2.5\nstep=2 note=\"all well\"\nloss=nan\nphase=checkpoint\n"
+                   "checkpoint=/a/b phase= checkpoint_seconds=2\n"});
+  seeds.push_back({"report_lines", "defects", "\1step = 1\nstep=two\n=x\nb=\xff\nstep=-1e300\n"});
+  seeds.push_back({"report_lines", "long", "\5" + std::string(5000, 'a') + "\nstep=3\n"});
+}
+
 /// Text with control sequences for a terminal.
 void AddTerminalText(Seeds& seeds) {
   seeds.push_back({"safe_text", "title", "a\033]0;title\007b \033[31mred\033[0m\tt\r\n"});
@@ -140,6 +149,7 @@ void AddTextSeeds(Seeds& seeds) {
   AddProperties(seeds);
   AddPlans(seeds);
   AddOutput(seeds);
+  AddReports(seeds);
   AddTerminalText(seeds);
 }
 

@@ -29,6 +29,7 @@ constexpr std::array kTargets = {
     FuzzTarget{"replica_frames", FuzzReplicaFrames},
     FuzzTarget{"safe_text", FuzzSafeText},
     FuzzTarget{"secret_scanner", FuzzSecretScanner},
+    FuzzTarget{"stack_text", FuzzStackText},
     FuzzTarget{"token_file", FuzzTokenFile},
 };
 

@@ -72,6 +72,7 @@ Verb RerunVerb();
 Verb DiffVerb();
 Verb ExecVerb();
 Verb FeedVerb();
+Verb StacksVerb();
 Verb ProxyVerb();
 Verb NotebookVerb();
 Verb CompletionVerb();

@@ -135,6 +135,27 @@ std::vector<StackGroup> GroupStacks(const StackReport& report, GroupBy by) {
   return groups;
 }
 
+Movement CompareStacks(const StackReport& before, const StackReport& after) {
+  std::map<std::pair<TaskId, int64_t>, const Stack*> places;
+  for (const TaskStacks& task : before.tasks) {
+    for (const ProcessStacks& process : task.processes) {
+      if (HasStack(process)) {
+        places[{task.task, process.pid}] = &before.stacks[MainStack(process)];
+      }
+    }
+  }
+  Movement movement;
+  for (const TaskStacks& task : after.tasks) {
+    for (const ProcessStacks& process : task.processes) {
+      const auto found = places.find({task.task, process.pid});
+      if (found == places.end() || !HasStack(process)) continue;
+      ++movement.compared;
+      if (*found->second != after.stacks[MainStack(process)]) ++movement.moved;
+    }
+  }
+  return movement;
+}
+
 std::string ProcessName(const StackReport& report, const ProcessIndex& index) {
   const TaskStacks& task = report.tasks[index.task];
   const auto shown = std::count_if(task.processes.begin(), task.processes.end(),

@@ -47,6 +47,14 @@ enum class GroupBy {
 /// shell that waits for the program tells nothing.
 std::vector<StackGroup> GroupStacks(const StackReport& report, GroupBy by);
 
+/// How many processes with stacks are in both reports, and how many of those were somewhere else in
+/// the earlier one: by their main threads.
+struct Movement {
+  size_t compared = 0;
+  size_t moved = 0;
+};
+Movement CompareStacks(const StackReport& before, const StackReport& after);
+
 /// "worker:1"; with the number of the process if its task has several in the groups:
 /// "worker:1/4711".
 std::string ProcessName(const StackReport& report, const ProcessIndex& index);

@@ -13,6 +13,9 @@ namespace {
 constexpr size_t kMostMembers = 64;
 /// Width of the names of functions that are padded, so that places stand below each other.
 constexpr size_t kMostPadding = 40;
+/// From this length on further stacks are left out: many threads may share stacks, which are small
+/// in a report and long in a text.
+constexpr size_t kMostTextBytes = 4 << 20;
 
 const ProcessStacks& At(const StackReport& report, const ProcessIndex& index) {
   return report.tasks[index.task].processes[index.process];
@@ -70,6 +73,7 @@ void AddThreads(std::string& text, const StackReport& report, const ProcessStack
   std::stable_partition(threads.begin(), threads.end(),
                         [](const ThreadStack& thread) { return thread.main; });
   for (const ThreadStack& thread : threads) {
+    if (text.size() > kMostTextBytes) return;
     absl::StrAppend(&text, "  ", thread.main ? "main thread " : "thread ", thread.name, "\n");
     AddStack(text, report.stacks[thread.stack]);
   }
@@ -98,6 +102,10 @@ std::string StackText(const StackReport& report, GroupBy by) {
   const std::string suspect = SuspectSentence(report, groups);
   if (!suspect.empty()) absl::StrAppend(&text, suspect, "\n");
   for (const StackGroup& group : groups) {
+    if (text.size() > kMostTextBytes) {
+      absl::StrAppend(&text, "\nfurther stacks are left out here; --json has them\n");
+      break;
+    }
     absl::StrAppend(&text, text.empty() ? "" : "\n", Heading(report, group), "\n");
     if (by == GroupBy::kAllThreads) {
       AddThreads(text, report, At(report, group.members.front()));

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "core/stacks/stack_report_builder.h"
 #include "core/stacks/stack_text.h"
@@ -154,6 +156,19 @@ TEST_F(StackGroupsTest, TextSaysWhatCouldNotBeRead) {
       "what could not be read:\n"
       "  worker:3 (pid 30, python3): it is stopped\n"
       "  worker:4: its executor has not answered\n");
+}
+
+TEST_F(StackGroupsTest, ComparesTwoReports) {
+  Add(0, {Process(20, Dump({"reduce"}))});
+  Add(1, {Process(21, Dump({"load"})), Shell(9)});
+  Add(2, {Process(22, Dump({"load"}))});
+  const StackReport before = std::exchange(builder_, StackReportBuilder{0, kRoom}).Take();
+  Add(0, {Process(20, Dump({"reduce"}, {"log"}))});
+  Add(1, {Process(21, Dump({"step"})), Shell(9)});
+  Add(2, {Process(23, Dump({"load"}))});  // another process
+  const Movement movement = CompareStacks(before, std::move(builder_).Take());
+  EXPECT_EQ(movement.compared, 2u);
+  EXPECT_EQ(movement.moved, 1u);
 }
 
 TEST_F(StackGroupsTest, TextShowsAllThreadsIfWanted) {

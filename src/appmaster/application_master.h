@@ -63,9 +63,9 @@ class ApplicationMaster {
   ApplicationMaster(Options options, std::unique_ptr<Platform> platform, EventLoop& loop);
 
   absl::Status Open();
-  /// Replays the journal of the job's earlier ApplicationMasters, if there is one.
   /// What the job wants when it makes no progress.
   static core::HangSettings HangFrom(const jobfile::Configuration& configuration);
+  /// Replays the journal of the job's earlier ApplicationMasters, if there is one.
   absl::Status OpenJournal(core::JobDescription job, const jobfile::Configuration& configuration);
   /// Opens the history for appending. Only the end of the earlier ApplicationMasters' part is read
   /// here; ReadPast() reads the rest.

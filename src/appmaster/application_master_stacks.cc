@@ -1,5 +1,5 @@
-// What follows when the job makes no progress: the stacks that are kept when the job seems to hang:
-// one file with the newest two looks.
+// What follows when the job makes no progress: its stacks are kept in one file, which has the
+// newest two looks.
 #include <utility>
 
 #include "absl/strings/ascii.h"

@@ -28,7 +28,7 @@ using Json = nlohmann::ordered_json;
 /// Executors have two seconds; then the ApplicationMaster answers without them.
 constexpr std::chrono::seconds kAnswerLimit{10};
 /// A file of kept stacks is much smaller.
-constexpr size_t kMostKeptBytes = 4 << 20;
+constexpr size_t kMostKeptBytes = 32 << 20;
 constexpr char kKeptName[] = "stacks.txt";
 constexpr char kAttempt[] = "attempt-";
 

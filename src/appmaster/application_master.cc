@@ -108,7 +108,7 @@ absl::Status ApplicationMaster::Open() {
                         ParseLogLevel(absl::AsciiStrToLower(
                             loaded.configuration.GetText("tony.application.log-level"))));
   SetLogLevel(level);
-  TONY_RETURN_IF_ERROR(OpenJournal(built.job));
+  TONY_RETURN_IF_ERROR(OpenJournal(built.job, loaded.configuration));
   TONY_RETURN_IF_ERROR(CheckOpenFiles(machine_->tasks().size()));
   platform_->Expect(machine_->tasks().size() - machine_->tasks().bound());
   TONY_ASSIGN_OR_RETURN(v1::StagedFiles staged, ReadStaged(platform_->folder().staged()));
@@ -125,6 +125,9 @@ absl::Status ApplicationMaster::Open() {
   if (loaded.configuration.GetBoolean("tony.task.collective-package")) {
     executor_arguments.push_back("--collective-package");
   }
+  if (loaded.configuration.GetBoolean("tony.task.stacks")) {
+    executor_arguments.push_back("--stacks");
+  }
   const Duration silence_note = loaded.configuration.GetDuration("tony.task.silence-note");
   if (silence_note > Duration::zero()) {
     executor_arguments.push_back(
@@ -139,13 +142,14 @@ absl::Status ApplicationMaster::Open() {
   return OpenBackend(loaded);
 }
 
-absl::Status ApplicationMaster::OpenJournal(core::JobDescription job) {
+absl::Status ApplicationMaster::OpenJournal(core::JobDescription job,
+                                            const jobfile::Configuration& configuration) {
   TONY_ASSIGN_OR_RETURN(std::unique_ptr<storage::JobFiles> files, platform_->OpenFiles());
   // Old measurements are only a convenience, so an unreadable file counts as empty.
   const std::string usage = files->Read(storage::kUsageFile).value_or("");
   if (usage.empty()) LogDebug("there are no earlier measurements", {{"job", platform_->job_id()}});
   TONY_ASSIGN_OR_RETURN(Journal journal, Journal::Open(std::move(files), clock_, os::BootId()));
-  machine_ = std::make_unique<core::JobMachine>(std::move(job));
+  machine_ = std::make_unique<core::JobMachine>(std::move(job), HangFrom(configuration));
   LogInfo("the journal is open",
           {{"job", platform_->job_id()}, {"incarnation", journal.incarnation()}});
   for (const Journal::Past& past : journal.TakePast()) {
@@ -192,7 +196,8 @@ absl::Status ApplicationMaster::OpenServer(const std::string& authority_pem,
                      [this] {
                        if (feeds_ != nullptr) feeds_->OnStep();
                      },
-                     [this](std::function<void()> done) { AwaitLogs(std::move(done)); }});
+                     [this](std::function<void()> done) { AwaitLogs(std::move(done)); },
+                     [this](const core::effect::KeepStacks& wish) { KeepStacks(wish); }});
   TONY_ASSIGN_OR_RETURN(
       server_, rpc::MasterServer::Start(platform_->host(), platform_->peers(), credentials,
                                         *job_service_, *executor_service_,

@@ -21,6 +21,7 @@
 #include "appmaster/record/measurements.h"
 #include "appmaster/record/metrics.h"
 #include "appmaster/record/past_reader.h"
+#include "appmaster/stack_collector.h"
 #include "common/clock.h"
 #include "common/event_loop.h"
 #include "core/job/job_machine.h"
@@ -63,8 +64,10 @@ class ApplicationMaster {
   ApplicationMaster(Options options, std::unique_ptr<Platform> platform, EventLoop& loop);
 
   absl::Status Open();
+  /// What the job wants when it makes no progress.
+  static core::HangSettings HangFrom(const jobfile::Configuration& configuration);
   /// Replays the journal of the job's earlier ApplicationMasters, if there is one.
-  absl::Status OpenJournal(core::JobDescription job);
+  absl::Status OpenJournal(core::JobDescription job, const jobfile::Configuration& configuration);
   /// Opens the history for appending. Only the end of the earlier ApplicationMasters' part is read
   /// here; ReadPast() reads the rest.
   absl::Status OpenHistory();
@@ -98,6 +101,9 @@ class ApplicationMaster {
   void OnOwnerLost();
   void OnFinished();
   void AwaitLogs(std::function<void()> done);
+  /// Takes the stacks of all tasks, keeps them with this job's logs and records a note.
+  void KeepStacks(const core::effect::KeepStacks& wish);
+  void OnStacks(const core::effect::KeepStacks& wish, const core::StackReport& report);
   void OnConcluded();
   void OnSaid();
   /// Answers a tunnel with this process's own logs, as an executor answers with its own.
@@ -130,6 +136,9 @@ class ApplicationMaster {
   std::unique_ptr<rpc::JobService> job_service_;
   std::unique_ptr<rpc::ExecutorService> executor_service_;
   std::unique_ptr<Tunnels> tunnels_;
+  std::unique_ptr<StackCollector> stacks_;
+  core::StackReport kept_stacks_;  ///< those kept last, for a comparison
+  std::string kept_text_;          ///< the text of them in the file
   std::unique_ptr<PageEntry> page_entry_;
   std::unique_ptr<Feeds> feeds_;  ///< null: the job is not fed
   std::unique_ptr<JobRunner> runner_;

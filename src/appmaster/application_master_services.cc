@@ -5,6 +5,7 @@
 #include "appmaster/application_master.h"
 #include "common/logging.h"
 #include "common/status_macros.h"
+#include "rpc/convert/convert_stacks.h"
 #include "rpc/security/derived_secret.h"
 
 namespace tony::appmaster {
@@ -30,7 +31,14 @@ void ApplicationMaster::MakeServices() {
         loop_.Post([this, container, report = std::move(report)] {
           if (feeds_ != nullptr) feeds_->Take(container, report);
         });
+      },
+      [this](const std::string& container, const v1::TaskStacks& stacks) {
+        loop_.Post([this, container, request = stacks.request(), attempt = stacks.attempt(),
+                    trouble = stacks.trouble(), dumps = rpc::FromProto(stacks)] {
+          stacks_->Take(container, request, attempt, trouble, dumps);
+        });
       });
+  stacks_ = std::make_unique<StackCollector>(loop_, clock_, *machine_, *executor_service_);
   tunnels_ = std::make_unique<Tunnels>(
       loop_, *machine_, *executor_service_, *relay_,
       [this](const auto& wish) { return SendOwnLogs(wish); },
@@ -53,6 +61,10 @@ void ApplicationMaster::MakeServices() {
   };
   callbacks.on_page = [this](rpc::JobService::AnswerPage answer) {
     loop_.Post([this, answer = std::move(answer)] { answer(page_entry_->Invite()); });
+  };
+  callbacks.on_stacks = [this](const std::vector<core::TaskId>& tasks,
+                               rpc::JobService::AnswerStacks answer) {
+    loop_.Post([this, tasks, answer = std::move(answer)] { stacks_->Collect(tasks, answer); });
   };
   AnswerFeedCalls(callbacks);
   job_service_ =

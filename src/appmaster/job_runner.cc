@@ -249,6 +249,7 @@ void JobRunner::Run(const core::effect::SendMembers& effect) {
 void JobRunner::Run(const core::effect::SendShutdown& effect) {
   v1::MasterMessage message;
   message.mutable_shutdown()->set_reason(rpc::ToUtf8(effect.reason));
+  message.mutable_shutdown()->set_keep_stacks(effect.keep_stacks);
   // An executor that is gone need not be told.
   (void)parts_.executors.Send(effect.container_id, message);
   backend_->ExpectEnd(effect.container_id);
@@ -265,6 +266,8 @@ void JobRunner::Run(const core::effect::Record& effect) {
   }
   parts_.history.Record(effect.body);
 }
+
+void JobRunner::Run(const core::effect::KeepStacks& effect) { parts_.keep_stacks(effect); }
 
 void JobRunner::Run(const core::effect::ShowMeasurement& effect) {
   parts_.measurements.Take(effect.measured);

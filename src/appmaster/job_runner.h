@@ -46,6 +46,8 @@ class JobRunner : public core::ClusterBackend::Listener {
     /// The work between the end of the last container and the job's last event. Calls `done` on the
     /// loop, possibly from within the call.
     std::function<void(std::function<void()> done)> before_end = [](const auto& done) { done(); };
+    /// Carries out effect::KeepStacks.
+    std::function<void(const core::effect::KeepStacks&)> keep_stacks = [](const auto&) {};
   };
 
   JobRunner(core::JobMachine& machine, Parts parts);
@@ -98,6 +100,7 @@ class JobRunner : public core::ClusterBackend::Listener {
   void Run(const core::effect::KillContainer& effect);
   void Run(const core::effect::Record& effect);
   void Run(const core::effect::ShowMeasurement& effect);
+  void Run(const core::effect::KeepStacks& effect);
   void Run(const core::effect::ReportFault& effect);
   void Run(const core::effect::Finish& effect);
 

@@ -86,13 +86,16 @@ Executor::Executor(EventLoop& loop, os::Keeper& keeper, Options options, std::st
                 [this](core::TaskExit exit) { OnTaskEnded(std::move(exit)); },
                 [this] { OnTreeGone(); }, [this](const std::string& why) { ShutDown(1, why); },
                 [this](const std::string& sentence) { Send(TaskNoteMessage(sentence)); },
-                [this](const os::KeeperEvent& event) { OnExecEvent(event); }}),
+                [this](const os::KeeperEvent& event) { OnExecEvent(event); },
+                [this](auto end) { KeepStacks(std::move(end)); }}),
+      stacks_(loop, keeper),
       meter_(loop, keeper,
              {[this] { return process_.active(); },
               [this](const core::TaskUsage& usage) { OnUsage(usage); },
               [this] {
                 ReportStrangers(/*program_runs=*/true);
                 ReportStall();
+                stacks_.Sweep();
               }}),
       silence_(options_.silence_note) {
   identity_.container_id = options_.container_id;
@@ -185,7 +188,7 @@ void Executor::OnMessage(const v1::MasterMessage& message) {
     case v1::MasterMessage::kStart:
       return OnStart(message.start());
     case v1::MasterMessage::kShutdown:
-      return ShutDown(0, message.shutdown().reason());
+      return OnShutdown(message.shutdown());
     case v1::MasterMessage::kHeartbeatAnswer:
       return OnHeartbeatAnswer(message.heartbeat_answer());
     case v1::MasterMessage::kOpenTunnel:
@@ -194,6 +197,8 @@ void Executor::OnMessage(const v1::MasterMessage& message) {
       return horovod_->TakeMembers(message.members());
     case v1::MasterMessage::kFeed:
       return feed_->OnOrder(message.feed());
+    case v1::MasterMessage::kTakeStacks:
+      return OnTakeStacks(message.take_stacks());
     case v1::MasterMessage::BODY_NOT_SET:
       LogWarning("a message of an unknown kind was left out");
   }
@@ -250,7 +255,7 @@ void Executor::OnAssignment(const v1::Assignment& assignment) {
                          .library = GpuLibraryBeside(assignment.gpu_tool()),
                          .tool = assignment.gpu_tool(),
                          .tool_timeout = milliseconds(assignment.gpu_tool_timeout_ms())}});
-  FindPackage();
+  FindPackages();
   absl::Status place = CheckMachine();
   if (place.ok()) place = feed_->Open(assignment_, working_folder_, connection_->address());
   feed_->OnAttached();
@@ -372,9 +377,14 @@ void Executor::RunTask(const std::string& shell_command, const core::ClusterSpec
   command.report_pipe = identity_.report_pipe;
   command.progress_pattern = assignment_.progress_pattern();
   identity_.feed_socket = feed_->program_path();
+  if (!identity_.stacks_package.empty()) {
+    identity_.stacks_folder = stacks_.BeginRun(working_folder_);
+  }
   command.environment = TaskEnvironment(environment_, assignment_, identity_, cluster,
                                         machine_variables_, working_folder_);
   command.working_folder = working_folder_;
+  log_prefix_ = command.log_prefix;
+  tool_folders_ = PathFolders(command.environment);
   // An assignment without limits means the default limits.
   if (assignment_.log_segment_bytes() > 0 && assignment_.log_total_bytes() > 0) {
     command.logs.limits = {assignment_.log_segment_bytes(), assignment_.log_total_bytes()};
@@ -442,6 +452,7 @@ void Executor::OnTaskEnded(core::TaskExit exit) {
 }
 
 void Executor::OnTreeGone() {
+  stacks_.EndRun();
   if (shutting_down_) {
     Leave();
   } else {

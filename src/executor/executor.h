@@ -25,6 +25,7 @@
 #include "executor/task/task_meter.h"
 #include "executor/task/task_ports.h"
 #include "executor/task/task_process.h"
+#include "executor/task/task_stacks.h"
 #include "executor/tie.h"
 #include "os/containment/keeper.h"
 #include "rpc/grpc/grpc_threads.h"
@@ -67,8 +68,8 @@ class Executor {
  private:
   void OnMessage(const v1::MasterMessage& message);
   void OnAssignment(const v1::Assignment& assignment);
-  /// Finds the Python package, for programs that use tony.collective.
-  void FindPackage();
+  /// Finds the Python packages that programs get: tony.collective, the hook for stacks.
+  void FindPackages();
   absl::Status CheckMachine();
   void OnLocalized(const absl::Status& status, const HadoopEnvironment& hadoop);
   void OnPrepare(const v1::Prepare& prepare);
@@ -80,6 +81,11 @@ class Executor {
   absl::Status CheckPort(int port) const;
   absl::Status OpenExec(const v1::OpenTunnel& wish);
   void OnExecEvent(const os::KeeperEvent& event);
+  void OnTakeStacks(const v1::TakeStacks& wish);
+  void OnShutdown(const v1::Shutdown& shutdown);
+  /// Reads the stacks of the program, writes them beside its logs, and calls `done` with a sentence
+  /// about them; empty if there are none.
+  void KeepStacks(std::function<void(const std::string& note)> done);
   /// False if another ApplicationMaster has replaced the one with this incarnation.
   bool Obeys(int incarnation);
   v1::ExecutorMessage Hello();
@@ -131,6 +137,7 @@ class Executor {
   ExecSessions exec_;
   TaskProcess process_;
   TaskPorts ports_;
+  TaskStacks stacks_;
   TaskMeter meter_;
   SilenceWatch silence_;
   TaskLease lease_{clock_};
@@ -138,6 +145,8 @@ class Executor {
   RunIdentity identity_;        ///< identity of the epoch prepared last
   int incarnation_ = 0;         ///< newest incarnation of an ApplicationMaster heard of; 0: none
   core::input::HeldTask held_;  ///< what the hello of the next stream reports
+  std::string log_prefix_;      ///< of the files of the run started last
+  std::vector<std::string> tool_folders_;  ///< PATH of that run
   TaskRun run_;  ///< the run in which the program was last started; its end is reported with it
   std::string stall_;                   ///< the stall that was reported last; empty: none
   bool visualization_listens_ = false;  ///< reported last for this run

@@ -26,16 +26,17 @@ absl::Status Executor::CheckMachine() {
   return absl::OkStatus();
 }
 
-void Executor::FindPackage() {
-  if (!options_.collective_package) return;
+void Executor::FindPackages() {
   const absl::StatusOr<std::string> program = os::OwnProgram();
-  const absl::StatusOr<std::string> folder =
-      program.ok() ? FindCollectivePackage(*program) : program;
-  if (folder.ok()) {
-    identity_.collective_package = *folder;
-  } else {
+  const auto find = [&program](bool wanted, auto finder) -> std::string {
+    if (!wanted) return "";
+    const absl::StatusOr<std::string> folder = program.ok() ? finder(*program) : program;
+    if (folder.ok()) return *folder;
     LogInfo(std::string(folder.status().message()));
-  }
+    return "";
+  };
+  identity_.collective_package = find(options_.collective_package, &FindCollectivePackage);
+  identity_.stacks_package = find(options_.stacks, &FindStacksPackage);
 }
 
 }  // namespace tony::executor

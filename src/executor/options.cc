@@ -144,6 +144,9 @@ OptionTable TableOf(Options& options) {
       {.name = "collective-package",
        .meaning = "add the folder of tony.collective to the program's PYTHONPATH",
        .store = StoreFlag(options.collective_package)},
+      {.name = "stacks",
+       .meaning = "let the program's Python processes write their stacks when they are asked to",
+       .store = StoreFlag(options.stacks)},
   };
 }
 

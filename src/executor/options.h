@@ -43,6 +43,7 @@ struct Options {
   int64_t tied_to_start = 0;        ///< when that was started, in clock ticks since the boot
   bool tells_its_end = false;       ///< nobody else may see it
   bool collective_package = false;  ///< adds the folder of tony.collective to PYTHONPATH
+  bool stacks = false;  ///< lets Python programs write their stacks when they are asked to
 };
 
 /// `arguments` begins with the program's name; `environment` is "NAME=value". InvalidArgument – a

@@ -67,9 +67,11 @@ TEST(ExecutorOptionsTest, TakesHowTheProgramIsHeld) {
 TEST(ExecutorOptionsTest, TakesWhetherTheProgramFindsThePackage) {
   const auto without = Parse({"--container-id=c", "--master=m:1", "--credentials=f"});
   EXPECT_FALSE(without.value().collective_package);
-  const auto with = Parse({"--container-id=c", "--collective-package", "--silence-note-ms=7",
-                           "--master=m:1", "--credentials=f"});
+  const auto with = Parse({"--container-id=c", "--collective-package", "--stacks",
+                           "--silence-note-ms=7", "--master=m:1", "--credentials=f"});
   EXPECT_TRUE(with.value().collective_package);
+  EXPECT_TRUE(with.value().stacks);
+  EXPECT_FALSE(without.value().stacks);
   EXPECT_EQ(with.value().silence_note, std::chrono::milliseconds(7));
   const auto wrong =
       Parse({"--container-id=c", "--master=m:1", "--credentials=f", "--collective-package=1"});

@@ -30,6 +30,7 @@ constexpr std::array kTargets = {
     FuzzTarget{"report_lines", FuzzReportLines},
     FuzzTarget{"safe_text", FuzzSafeText},
     FuzzTarget{"secret_scanner", FuzzSecretScanner},
+    FuzzTarget{"stack_text", FuzzStackText},
     FuzzTarget{"token_file", FuzzTokenFile},
 };
 

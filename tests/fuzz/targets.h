@@ -26,6 +26,7 @@ void FuzzReplicaFrames(std::string_view input);
 void FuzzReportLines(std::string_view input);
 void FuzzSafeText(std::string_view input);
 void FuzzSecretScanner(std::string_view input);
+void FuzzStackText(std::string_view input);
 void FuzzTokenFile(std::string_view input);
 
 }  // namespace tony::fuzz

@@ -62,7 +62,7 @@ FOLDER_ORDER = {
         *("meeting", "gpu", "engine", "api"),
     ],
     "core": [
-        *("model", "feed", "tasks", "metrics", "ports", "schedule", "rendezvous", "runtime", "record", "judge", "advice", "job"),
+        *("model", "feed", "tasks", "stacks", "metrics", "ports", "schedule", "rendezvous", "runtime", "record", "judge", "advice", "job"),
     ],
     "executor": ["master", "output", "task", "feed", "exec", "horovod", "setup", "."],
     "hadoop": ["base", "config", "auth", "rpc", "hdfs", "logs"],

@@ -73,6 +73,7 @@ Verb DiffVerb();
 Verb AdviseVerb();
 Verb ExecVerb();
 Verb FeedVerb();
+Verb StacksVerb();
 Verb ProxyVerb();
 Verb NotebookVerb();
 Verb CompletionVerb();

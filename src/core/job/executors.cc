@@ -70,9 +70,9 @@ void Executors::Kill(Task& task) {
   run_.Do(effect::KillContainer{task.container->id});
 }
 
-void Executors::Dismiss(Task& task, const std::string& why) {
+void Executors::Dismiss(Task& task, const std::string& why, bool keep_stacks) {
   Change(task, BindingTrigger::kDismiss);
-  run_.Do(effect::SendShutdown{task.container->id, why});
+  run_.Do(effect::SendShutdown{task.container->id, why, keep_stacks});
 }
 
 void Executors::SendStart(std::vector<std::string> container_ids) {

@@ -36,8 +36,8 @@ class Executors {
   void Kill(Task& task);
   /// Ignores the executor from here on: the backend is to report the container's end by itself.
   void Ignore(Task& task);
-  /// Tells the task's executor to shut down, and why.
-  void Dismiss(Task& task, const std::string& why);
+  /// Tells the task's executor to shut down, and why. `keep_stacks`: as in effect::SendShutdown.
+  void Dismiss(Task& task, const std::string& why, bool keep_stacks = false);
   /// Gives the containers' executors the cluster spec and lets them start the programs.
   void SendStart(std::vector<std::string> container_ids);
 

@@ -102,6 +102,9 @@ bool JobDeadlines::EndIfOverdue() {
   verdict.sentence = absl::StrCat(
       "The job was not over after ", SecondsText(allowed), " (tony.application.timeout); it was ",
       JobStateName(run_.state), ": ", DescribeWait(*WaitIn(run_.state, AwaitedTasks(run_.tasks))));
+  if (run_.tasks.count(TaskState::kRunning) > 0) {
+    absl::StrAppend(&verdict.sentence, "; `tony stacks` shows where the programs were");
+  }
   parts_.ending.Decide(std::move(verdict));
   return true;
 }

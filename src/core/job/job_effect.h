@@ -92,6 +92,7 @@ struct SendMembers {
 struct SendShutdown {
   std::string container_id;
   std::string reason;
+  bool keep_stacks = false;  ///< its program takes too long: first keep the stacks of it
 };
 
 /// End a container by force, or give it back when no executor was launched in it.
@@ -108,6 +109,13 @@ struct Record {
 /// the history, which must not grow with every heartbeat.
 struct ShowMeasurement {
   TaskMeasured measured;
+};
+
+/// Take the stacks of all tasks, keep them with the job's logs, and record a note that begins with
+/// `why`.
+struct KeepStacks {
+  std::string why;
+  bool again = false;  ///< a second time, to see what has moved
 };
 
 /// A part of the state machine asked for a change that its table lacks. Nothing was changed. It is
@@ -128,7 +136,7 @@ using JobEffect =
                  effect::GiveBackSpare, effect::CancelRequests, effect::LaunchExecutor,
                  effect::SendAssignment, effect::SendReattached, effect::AnswerHeartbeat,
                  effect::SendPrepare, effect::SendStart, effect::SendMembers, effect::SendShutdown,
-                 effect::KillContainer, effect::Record, effect::ShowMeasurement,
+                 effect::KillContainer, effect::Record, effect::ShowMeasurement, effect::KeepStacks,
                  effect::ReportFault, effect::Finish>;
 using JobEffects = std::vector<JobEffect>;
 

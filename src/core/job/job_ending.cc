@@ -10,6 +10,14 @@
 #include "core/job/job_record.h"
 
 namespace tony::core {
+namespace {
+
+/// Whether a program took too long, so that people will ask where it was.
+bool IsTimeout(Reason reason) {
+  return reason == Reason::kApplicationTimeout || reason == Reason::kDependencyTimeout;
+}
+
+}  // namespace
 
 void JobEnding::Decide(Verdict verdict) {
   if (run_.verdict) return;
@@ -23,7 +31,9 @@ void JobEnding::Decide(Verdict verdict) {
   for (Task& task : run_.tasks.all()) {
     if (!task.container) continue;
     if (task.attached()) {
-      parts_.executors.Dismiss(task, run_.verdict->sentence);
+      parts_.executors.Dismiss(
+          task, run_.verdict->sentence,
+          IsTimeout(run_.verdict->reason) && task.state == TaskState::kRunning);
     } else if (task.binding == Binding::kLaunched) {
       parts_.executors.Kill(task);
     }

@@ -11,10 +11,11 @@
 
 namespace tony::core {
 
-JobMachine::JobMachine(JobDescription job)
+JobMachine::JobMachine(JobDescription job, const HangSettings& hang)
     : owned_(std::make_unique<OwnedParts>(std::move(job))),
       run_(owned_->run),
-      parts_(owned_->parts) {}
+      parts_(owned_->parts),
+      hang_rule_(run_, parts_, hang) {}
 
 JobMachine::~JobMachine() = default;
 
@@ -89,7 +90,10 @@ void JobMachine::On(const input::RendezvousWait& wait) {
   }
 }
 
-void JobMachine::On(const input::Tick&) { parts_.deadlines.Tick(); }
+void JobMachine::On(const input::Tick&) {
+  parts_.deadlines.Tick();
+  if (run_.state == JobState::kRunning && !run_.verdict) hang_rule_.Check();
+}
 
 void JobMachine::On(const input::ExecutorStarted& started) {
   Task* task = run_.tasks.FindByContainer(started.container_id);
@@ -148,6 +152,7 @@ void JobMachine::On(const input::Heartbeat& heartbeat) {
   if (heartbeat.sent != 0) run_.Do(effect::AnswerHeartbeat{heartbeat.container_id, heartbeat.sent});
   if (!heartbeat.usage || task->state != TaskState::kRunning) return;
   task->measured = TaskMeasured{task->id, *heartbeat.usage, task->attempt};
+  hang_rule_.On(*task, *heartbeat.usage);
   run_.Do(effect::ShowMeasurement{*task->measured});
 }
 

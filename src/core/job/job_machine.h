@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "common/clock.h"
+#include "core/job/hang_rule.h"
 #include "core/job/job_effect.h"
 #include "core/job/job_input.h"
 #include "core/job/job_run.h"
@@ -60,7 +61,7 @@ struct OwnedParts;
 /// event loop. Does no I/O.
 class JobMachine {
  public:
-  explicit JobMachine(JobDescription job);
+  explicit JobMachine(JobDescription job, const HangSettings& hang = {});
   ~JobMachine();
   JobMachine(const JobMachine&) = delete;
   JobMachine& operator=(const JobMachine&) = delete;
@@ -121,6 +122,7 @@ class JobMachine {
   JobRun& run_;
   const JobParts& parts_;
   SilenceNotes silence_notes_{run_};
+  HangRule hang_rule_;
   bool replayed_ = false;
 };
 

@@ -16,4 +16,9 @@ void AppendToPythonPath(const std::string& folder, Environment& environment) {
   path = path.empty() ? folder : absl::StrCat(path, ":", folder);
 }
 
+void PrependToPythonPath(const std::string& folder, Environment& environment) {
+  std::string& path = environment["PYTHONPATH"];
+  path = path.empty() ? folder : absl::StrCat(folder, ":", path);
+}
+
 }  // namespace tony::core

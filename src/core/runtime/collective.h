@@ -19,4 +19,7 @@ void SetCollectiveKey(const JobDescription& job, const std::string& key, Environ
 /// first.
 void AppendToPythonPath(const std::string& folder, Environment& environment);
 
+/// Puts a folder, whose path has no ':', before all others of PYTHONPATH.
+void PrependToPythonPath(const std::string& folder, Environment& environment);
+
 }  // namespace tony::core

@@ -2,6 +2,7 @@
 #include "executor/master/executor_messages.h"
 
 #include "rpc/convert/convert.h"
+#include "rpc/convert/convert_stacks.h"
 #include "rpc/convert/utf8.h"
 
 namespace tony::executor {
@@ -94,6 +95,19 @@ v1::ExecutorMessage StallMessage(TaskRun run, const std::string& sentence) {
   wait.set_epoch(run.epoch);
   wait.set_attempt(run.attempt);
   wait.set_sentence(rpc::ToUtf8(sentence));
+  return message;
+}
+
+v1::ExecutorMessage StacksMessage(TaskRun run, int64_t request,
+                                  const std::vector<core::ProcessDump>& dumps,
+                                  const std::string& trouble) {
+  v1::ExecutorMessage message;
+  v1::TaskStacks& stacks = *message.mutable_stacks();
+  stacks.set_request(request);
+  stacks.set_epoch(run.epoch);
+  stacks.set_attempt(run.attempt);
+  stacks.set_trouble(rpc::ToUtf8(trouble));
+  for (const core::ProcessDump& dump : dumps) *stacks.add_processes() = rpc::ToProto(dump);
   return message;
 }
 

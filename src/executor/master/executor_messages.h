@@ -4,9 +4,11 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "common/clock.h"
 #include "core/job/job_input.h"
+#include "core/stacks/stack_report.h"
 #include "core/tasks/task_exit.h"
 #include "core/tasks/task_usage.h"
 #include "tony/v1/application_master.pb.h"
@@ -46,6 +48,11 @@ v1::ExecutorMessage VisualizationMessage(TaskRun run, bool listens);
 /// The ranks of the task's program say that they wait for each other; empty: they go on. Text that
 /// is not UTF-8 is made so.
 v1::ExecutorMessage StallMessage(TaskRun run, const std::string& sentence);
+/// The stacks of the program's processes, for request `request`. `trouble`: why there are none;
+/// empty: there are.
+v1::ExecutorMessage StacksMessage(TaskRun run, int64_t request,
+                                  const std::vector<core::ProcessDump>& dumps,
+                                  const std::string& trouble);
 /// The last message. `lost`: the executor was not told to end. Text that is not UTF-8 is made so.
 v1::ExecutorMessage LeavingMessage(bool lost, const std::string& sentence);
 

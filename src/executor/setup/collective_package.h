@@ -1,4 +1,5 @@
-// Finds the Python package tony.collective, for the task's program.
+// Finds the Python packages that the task's program gets from this installation: tony.collective,
+// and the sitecustomize for stacks.
 #pragma once
 
 #include <string>
@@ -13,5 +14,9 @@ namespace tony::executor {
 /// PYTHONPATH cannot hold. The messages are for the executor's log: the program may not need the
 /// package.
 absl::StatusOr<std::string> FindCollectivePackage(const std::string& program);
+
+/// Returns the folder with the sitecustomize that lets Python processes write their stacks.
+/// NotFound, FailedPrecondition – as above.
+absl::StatusOr<std::string> FindStacksPackage(const std::string& program);
 
 }  // namespace tony::executor

@@ -6,6 +6,7 @@
 #include "absl/strings/str_join.h"
 #include "core/runtime/collective.h"
 #include "core/runtime/runtime.h"
+#include "executor/task/stack_reader.h"
 
 namespace tony::executor {
 namespace {
@@ -78,6 +79,12 @@ std::vector<std::string> TaskEnvironment(const std::vector<std::string>& base,
   }
   if (!identity.collective_package.empty()) {
     core::AppendToPythonPath(identity.collective_package, environment);
+  }
+  if (!identity.stacks_package.empty() && !identity.stacks_folder.empty()) {
+    // First, since Python runs the first sitecustomize that it finds; this one runs the next.
+    core::PrependToPythonPath(identity.stacks_package, environment);
+    environment["TONY_STACKS_DIR"] = identity.stacks_folder;
+    environment["TONY_STACKS_SIGNAL"] = absl::StrCat(kStacksSignal);
   }
   if (!identity.report_pipe.empty()) environment["TONY_PROGRESS"] = identity.report_pipe;
   if (!identity.feed_socket.empty()) environment["TONY_FEED_SOCKET"] = identity.feed_socket;

@@ -23,6 +23,8 @@ struct RunIdentity {
   std::string report_pipe = {};         ///< where the program reports values of itself
   std::string feed_socket = {};         ///< where the program takes data; empty: it is not fed
   std::string counters_folder = {};     ///< where ranks of tony.collective write their counters
+  std::string stacks_package = {};      ///< folder of the sitecustomize for stacks; empty: none
+  std::string stacks_folder = {};       ///< where Python processes write their stacks; empty: none
 };
 
 /// Returns `base` (the container's own environment), overlaid with the variables that the runtime

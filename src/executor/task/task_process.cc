@@ -63,6 +63,7 @@ void TaskProcess::Run(const Command& command) {
   active_ = true;
   ended_ = false;
   timed_out_ = false;
+  ++runs_;
   stopped_ = false;
   memory_limit_bytes_ = command.memory_limit_bytes;
   memory_key_ = command.memory_key;
@@ -84,13 +85,24 @@ void TaskProcess::Run(const Command& command) {
     return;
   }
   if (command.timeout > Duration::zero()) {
-    timeout_ = loop_.After(command.timeout, [this, grace = command.kill_grace] {
-      timed_out_ = true;
-      LogWarning("the program has run too long and is ended",
-                 {{"grace_ms", grace / std::chrono::milliseconds(1)}});
-      Kill(grace);
-    });
+    timeout_ =
+        loop_.After(command.timeout, [this, grace = command.kill_grace] { OnTimeout(grace); });
   }
+}
+
+// Its stacks are read before the kill, while it may still end by itself, or be stopped: then this
+// time-out has nothing more to do, in particular not with the next run.
+void TaskProcess::OnTimeout(Duration grace) {
+  LogWarning("the program has run too long and is ended",
+             {{"grace_ms", grace / std::chrono::milliseconds(1)}});
+  const auto end = [this, grace, run = runs_](const std::string& note) {
+    if (run != runs_ || ended_ || stopped_ || timed_out_) return;
+    timed_out_ = true;
+    timeout_note_ = note;
+    Kill(grace);
+  };
+  if (!callbacks_.before_timeout) return end("");
+  callbacks_.before_timeout(end);
 }
 
 // The pipes are opened before the spawn, and this process closes its write ends directly
@@ -241,7 +253,8 @@ void TaskProcess::On(const os::KeeperExited& exited) {
   exit.reported = reports_->values();
   if (timed_out_ && exceeding_bytes_ == 0) {
     exit.cause = core::TaskExit::Cause::kTimedOut;
-    exit.message = "tony.task.executor.execution-timeout-ms has passed";
+    exit.message = absl::StrCat("tony.task.executor.execution-timeout-ms has passed",
+                                timeout_note_.empty() ? "" : "; ", timeout_note_);
   } else if (exited.status.signal != 0) {
     exit.cause = core::TaskExit::Cause::kSignaled;
     exit.signal = exited.status.signal;

@@ -62,6 +62,9 @@ class TaskProcess {
     std::function<void(const std::string&)> on_note = {};
     /// An event of a command beside the program: one of KeeperExec…. May be empty.
     std::function<void(const os::KeeperEvent&)> on_exec = {};
+    /// The program has run too long. It is ended when `end` is called, whose argument is added to
+    /// the message of its exit. Empty: it is ended at once.
+    std::function<void(std::function<void(const std::string& note)> end)> before_timeout = {};
   };
 
   /// `keeper` must outlive this.
@@ -86,6 +89,7 @@ class TaskProcess {
   absl::Status Spawn(const Command& command);
   /// Makes ready what reads the program's reports; reports why something does not work.
   void OpenReports(const Command& command);
+  void OnTimeout(Duration grace);
   void OnKeeperReadable();
   void On(const os::KeeperStarted& started);
   void On(const os::KeeperSpawnFailed& failed);
@@ -124,7 +128,9 @@ class TaskProcess {
   bool active_ = false;
   bool ended_ = true;  ///< the end of the newest run was reported, or there was no run
   bool timed_out_ = false;
-  bool stopped_ = false;  ///< Kill() came before the end
+  std::string timeout_note_;  ///< about the program at the time-out
+  int runs_ = 0;              ///< number of the newest run
+  bool stopped_ = false;      ///< Kill() came before the end
   int64_t memory_limit_bytes_ = 0;
   std::string memory_key_;
   ProgramFacts facts_;  ///< of the newest run

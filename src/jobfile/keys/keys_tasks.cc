@@ -94,6 +94,14 @@ KeyGroup ExecutorKeys() {
        .default_value = "true",
        .meaning = "Whether Python programs print their stack when a signal such as SIGSEGV kills "
                   "them: sets `PYTHONFAULTHANDLER=1`, unless the job sets that variable itself."},
+      {.name = "tony.task.stacks",
+       .type = ValueType::kBoolean,
+       .default_value = "true",
+       .meaning =
+           "Whether `tony stacks` can ask Python programs for the stacks of their threads, without "
+           "any debugger's rights: a folder with a `sitecustomize` of tony's comes first in "
+           "`PYTHONPATH`, which runs the one that it hides. It costs about a millisecond per start "
+           "of Python."},
       {.name = "tony.task.executor.execution-timeout-ms",
        .type = ValueType::kMilliseconds,
        .default_value = "0",
@@ -163,6 +171,21 @@ KeyGroup TaskOutputKeys() {
        .default_value = "600000",
        .meaning = "Time without any output of all tasks after which a note says so, and what each "
                   "of them did meanwhile; 0: never."},
+      {.name = "tony.task.hang-action",
+       .type = ValueType::kChoice,
+       .default_value = "warn",
+       .choices = {"warn", "restart", "fail"},
+       .meaning = "What happens when a program that reports its steps (`TONY_PROGRESS`, "
+                  "`tony.report()`) makes no progress and computes nothing, or keeps its GPUs busy "
+                  "without progress. `warn`: a note, and the stacks of all processes are kept, "
+                  "twice within 30 s, for `tony stacks`. `restart`: after that the task counts as "
+                  "failed. `fail`: after that the job fails."},
+      {.name = "tony.task.hang-limit-ms",
+       .type = ValueType::kMilliseconds,
+       .default_value = "0",
+       .meaning = "Time without a step after which that is so; 0: a minute, or three times the "
+                  "longest time that the program usually takes for a step (99th percentile of the "
+                  "last 200, for each phase that it reports), if that is more."},
       {.name = "tony.task.executor.execution.error-message-max-depth",
        .type = ValueType::kCount,
        .default_value = "20",

@@ -44,6 +44,7 @@ core::input::ContainerEnded ToInput(const std::string& container_id, const v1::L
 }
 
 /// The input that a message means for the state machine; nullopt for an empty message.
+// Longer than 60 lines because it is one switch over the kinds of messages.
 std::optional<core::JobInput> ToInput(const std::string& container_id,
                                       const v1::ExecutorMessage& message) {
   switch (message.body_case()) {
@@ -99,6 +100,7 @@ std::optional<core::JobInput> ToInput(const std::string& container_id,
     case v1::ExecutorMessage::kLeaving:
       return ToInput(container_id, message.leaving());
     case v1::ExecutorMessage::kFeed:  // not for the state machine
+    case v1::ExecutorMessage::kStacks:
     case v1::ExecutorMessage::BODY_NOT_SET:
       break;
   }
@@ -151,7 +153,7 @@ class ExecutorService::Stream : public ServerStream<Reactor, v1::MasterMessage> 
     std::optional<core::JobInput> input = ToInput(container_id_, incoming_);
     std::optional<core::FeedReport> report;
     if (incoming_.has_feed()) report = FromProto(incoming_.feed());
-    if (!input && !report) {
+    if (!input && !report && !incoming_.has_stacks()) {
       LogDebug("a message of an unknown kind is ignored", {{"container", container_id_}});
     }
     {
@@ -162,6 +164,7 @@ class ExecutorService::Stream : public ServerStream<Reactor, v1::MasterMessage> 
       // the Hello of the container's next stream.
       if (input) service_.sink_(*std::move(input));
       if (report) service_.feed_sink_(container_id_, *std::move(report));
+      if (incoming_.has_stacks()) service_.stack_sink_(container_id_, incoming_.stacks());
     }
     StartRead(&incoming_);
   }
@@ -196,11 +199,12 @@ class ExecutorService::Stream : public ServerStream<Reactor, v1::MasterMessage> 
 };
 
 ExecutorService::ExecutorService(std::string job_id, TunnelRelay& tunnels, Sink sink,
-                                 FeedSink feed_sink)
+                                 FeedSink feed_sink, StackSink stack_sink)
     : job_id_(std::move(job_id)),
       tunnels_(tunnels),
       sink_(std::move(sink)),
-      feed_sink_(std::move(feed_sink)) {}
+      feed_sink_(std::move(feed_sink)),
+      stack_sink_(std::move(stack_sink)) {}
 
 grpc::ServerBidiReactor<v1::ExecutorMessage, v1::MasterMessage>* ExecutorService::Attach(
     grpc::CallbackServerContext* context) {

@@ -29,6 +29,9 @@ class ExecutorService
   /// Takes what an executor's endpoint for data says; called as the sink is.
   using FeedSink = std::function<void(const std::string& container_id, core::FeedReport)>;
 
+  /// Takes the stacks of an executor's program; called as the sink is.
+  using StackSink = std::function<void(const std::string& container_id, const v1::TaskStacks&)>;
+
   /// Limit on the messages that wait for one executor. The driver's executor gets the most: one for
   /// each tunnel that another executor opens, and all executors may do so at once.
   static constexpr size_t kMostQueued = 2 * size_t{TunnelRelay::kMostExecutorTunnels};
@@ -36,7 +39,8 @@ class ExecutorService
   /// `tunnels` must outlive the server.
   ExecutorService(
       std::string job_id, TunnelRelay& tunnels, Sink sink,
-      FeedSink feed_sink = [](const std::string&, const core::FeedReport&) {});
+      FeedSink feed_sink = [](const std::string&, const core::FeedReport&) {},
+      StackSink stack_sink = [](const std::string&, const v1::TaskStacks&) {});
 
   grpc::ServerBidiReactor<v1::ExecutorMessage, v1::MasterMessage>* Attach(
       grpc::CallbackServerContext* context) override;
@@ -55,6 +59,7 @@ class ExecutorService
   TunnelRelay& tunnels_;
   const Sink sink_;
   const FeedSink feed_sink_;
+  const StackSink stack_sink_;
   std::mutex mutex_;  ///< guards the map and the state of every stream
   absl::flat_hash_map<std::string, Stream*> streams_;
   LogLimit refused_log_;

@@ -7,6 +7,7 @@
 #include "common/status_macros.h"
 #include "rpc/convert/convert.h"
 #include "rpc/convert/convert_feed.h"
+#include "rpc/convert/convert_stacks.h"
 #include "rpc/convert/status_convert.h"
 #include "rpc/convert/utf8.h"
 #include "rpc/grpc/pending_call.h"
@@ -220,6 +221,18 @@ absl::Status JobClient::EndFeed(const std::string& feed, Duration deadline) {
   request.set_feed(ToUtf8(feed));
   v1::EndFeedResponse response;
   return FromGrpc(v1::JobService::NewStub(channel_)->EndFeed(&context, request, &response));
+}
+
+absl::StatusOr<core::StackReport> JobClient::Stacks(const std::vector<core::TaskId>& tasks,
+                                                    Duration deadline) {
+  grpc::ClientContext context;
+  context.set_deadline(DeadlineIn(deadline));
+  v1::StacksRequest request;
+  for (const core::TaskId& task : tasks) *request.add_tasks() = ToProto(task);
+  v1::StacksResponse response;
+  TONY_RETURN_IF_ERROR(
+      FromGrpc(v1::JobService::NewStub(channel_)->Stacks(&context, request, &response)));
+  return FromProto(response);
 }
 
 absl::StatusOr<std::string> JobClient::OpenPage(Duration deadline) {

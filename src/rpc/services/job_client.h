@@ -5,12 +5,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/clock.h"
 #include "core/feed/job_feeds.h"
 #include "core/record/job_event.h"
+#include "core/stacks/stack_report.h"
 #include "rpc/security/credentials.h"
 #include "rpc/tunnel/tunnel_end.h"
 
@@ -71,6 +73,12 @@ class JobClient {
   /// Ends a feed of the job. The codes of Feeds(); InvalidArgument – no feed can be called so;
   /// ResourceExhausted – the job has as many feeds as it may have.
   absl::Status EndFeed(const std::string& feed, Duration deadline);
+
+  /// The stacks of the processes of `tasks`; of all running tasks, if there are none. The codes of
+  /// Stop(); NotFound – the job has no such task. ResourceExhausted – too many clients ask at once.
+  /// Unimplemented – the ApplicationMaster is of an earlier version.
+  absl::StatusOr<core::StackReport> Stacks(const std::vector<core::TaskId>& tasks,
+                                           Duration deadline);
 
   /// Makes tunnels to the job's tasks over this client's connection; they may outlive the client.
   TunnelDialer tunnels() const { return TunnelDialer(channel_); }

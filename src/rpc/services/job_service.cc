@@ -8,7 +8,9 @@
 #include <utility>
 
 #include "common/logging.h"
+#include "rpc/convert/convert.h"
 #include "rpc/convert/convert_feed.h"
+#include "rpc/convert/convert_stacks.h"
 #include "rpc/convert/status_convert.h"
 #include "rpc/convert/utf8.h"
 #include "rpc/grpc/stream_reactor.h"
@@ -192,6 +194,20 @@ grpc::ServerUnaryReactor* JobService::EndFeed(grpc::CallbackServerContext* conte
   const std::shared_ptr<HeldCall> call = HeldCall::Make();
   callbacks_.on_end_feed(request->feed(),
                          [call](const absl::Status& status) { call->Answer(status); });
+  return call.get();
+}
+
+grpc::ServerUnaryReactor* JobService::Stacks(grpc::CallbackServerContext* context,
+                                             const v1::StacksRequest* request,
+                                             v1::StacksResponse* response) {
+  const grpc::Status allowed = CheckClient(*context, job_id_, refused_log_);
+  if (!allowed.ok()) return new Refused<grpc::ServerUnaryReactor>(allowed);
+  std::vector<core::TaskId> tasks;
+  for (const v1::TaskId& task : request->tasks()) tasks.push_back(FromProto(task));
+  const std::shared_ptr<HeldCall> call = HeldCall::Make();
+  callbacks_.on_stacks(tasks, [call, response](const absl::StatusOr<core::StackReport>& report) {
+    call->Answer(report.status(), [&] { *response = ToProto(*report); });
+  });
   return call.get();
 }
 

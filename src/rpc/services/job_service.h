@@ -3,10 +3,12 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "common/logging.h"
 #include "core/feed/job_feeds.h"
+#include "core/stacks/stack_report.h"
 #include "rpc/services/event_log.h"
 #include "rpc/tunnel/tunnel_relay.h"
 #include "tony/v1/application_master.grpc.pb.h"
@@ -18,7 +20,8 @@ class JobService
     : public v1::JobService::WithCallbackMethod_Follow<v1::JobService::WithCallbackMethod_Stop<
           v1::JobService::WithCallbackMethod_Note<v1::JobService::WithRawCallbackMethod_Tunnel<
               v1::JobService::WithCallbackMethod_OpenPage<v1::JobService::WithCallbackMethod_Feeds<
-                  v1::JobService::WithCallbackMethod_EndFeed<v1::JobService::Service>>>>>>> {
+                  v1::JobService::WithCallbackMethod_EndFeed<
+                      v1::JobService::WithCallbackMethod_Stacks<v1::JobService::Service>>>>>>>> {
  public:
   /// Answers a request for the page. To be called once, from any thread; later calls do nothing.
   using AnswerPage = std::function<void(const absl::StatusOr<std::string>& url)>;
@@ -26,6 +29,8 @@ class JobService
   using AnswerFeeds = std::function<void(const absl::StatusOr<core::JobFeeds>& feeds)>;
   /// Answers the end of a feed, as AnswerPage does.
   using AnswerEndFeed = std::function<void(const absl::Status& status)>;
+  /// Answers a request for stacks, as AnswerPage does.
+  using AnswerStacks = std::function<void(const absl::StatusOr<core::StackReport>& report)>;
   struct Callbacks {
     std::function<void(const std::string& reason)> on_stop;
     std::function<void()> on_owner_attached;
@@ -42,6 +47,11 @@ class JobService
     /// A client ends a feed.
     std::function<void(const std::string& feed, AnswerEndFeed answer)> on_end_feed =
         [](const std::string&, const AnswerEndFeed& answer) { answer(NotFed()); };
+    /// A client wants the stacks of these tasks; of all, if there are none.
+    std::function<void(const std::vector<core::TaskId>& tasks, AnswerStacks answer)> on_stacks =
+        [](const std::vector<core::TaskId>&, const AnswerStacks& answer) {
+          answer(absl::UnimplementedError("nobody collects stacks"));
+        };
   };
 
   /// FailedPrecondition, with a sentence for people: the job is not fed.
@@ -68,6 +78,9 @@ class JobService
   grpc::ServerUnaryReactor* EndFeed(grpc::CallbackServerContext* context,
                                     const v1::EndFeedRequest* request,
                                     v1::EndFeedResponse* response) override;
+  grpc::ServerUnaryReactor* Stacks(grpc::CallbackServerContext* context,
+                                   const v1::StacksRequest* request,
+                                   v1::StacksResponse* response) override;
 
  private:
   const std::string job_id_;

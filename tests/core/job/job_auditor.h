@@ -77,6 +77,7 @@ class JobAuditor {
   void Check(const effect::SendStart& effect);
   void Check(const effect::SendMembers& effect);
   void Check(const effect::SendShutdown&) {}
+  void Check(const effect::KeepStacks&) {}
   void Check(const effect::KillContainer& effect);
   void Check(const effect::Record& effect);
   void Check(const effect::ShowMeasurement&) {}

@@ -161,7 +161,11 @@ struct EffectRenderer {
                         effect.finished ? ", one has finished" : "");
   }
   std::string operator()(const effect::SendShutdown& effect) {
-    return absl::StrCat("send ", effect.container_id, " shutdown ", Quoted(effect.reason));
+    return absl::StrCat("send ", effect.container_id, " shutdown ",
+                        effect.keep_stacks ? "keep-stacks " : "", Quoted(effect.reason));
+  }
+  std::string operator()(const effect::KeepStacks& effect) {
+    return absl::StrCat("keep stacks ", effect.again ? "again " : "", Quoted(effect.why));
   }
   std::string operator()(const effect::KillContainer& effect) {
     return absl::StrCat("kill ", effect.container_id);

@@ -158,6 +158,18 @@ TEST_F(TaskEnvironmentTest, TheCollectivePackageComesLast) {
               Contains(Pair("PYTHONPATH", "/mine:/tony/python")));
 }
 
+TEST_F(TaskEnvironmentTest, TheHookForStacksComesFirst) {
+  identity_.stacks_package = "/tony/stacks";
+  EXPECT_THAT(Render(), Not(Contains(Key("TONY_STACKS_DIR"))));
+  identity_.stacks_folder = "/work folder/.tony-stacks";
+  EXPECT_THAT(Render(), Contains(Pair("PYTHONPATH", "/tony/stacks")));
+  EXPECT_THAT(Render(), Contains(Pair("TONY_STACKS_DIR", "/work folder/.tony-stacks")));
+  EXPECT_THAT(Render(), Contains(Pair("TONY_STACKS_SIGNAL", "40")));
+  identity_.collective_package = "/tony/python";
+  (*assignment_.mutable_environment())["PYTHONPATH"] = "/mine";
+  EXPECT_THAT(Render(), Contains(Pair("PYTHONPATH", "/tony/stacks:/mine:/tony/python")));
+}
+
 TEST_F(TaskEnvironmentTest, OfTheJobIsKnownBeforeTheCluster) {
   (*assignment_.mutable_environment())["PATH"] = "/own";
   EXPECT_THAT(EnvironmentOfJob({"PATH=/usr/bin", "HOME=/root", "rubbish"}, assignment_),

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "absl/strings/str_cat.h"
@@ -67,23 +68,27 @@ class TaskProcessTest : public ::testing::Test {
   int trees_gone_ = 0;
   std::vector<std::string> losses_;
   std::function<void()> when_ended_ = [] {};
-  TaskProcess process_{driver_.loop(),
-                       *keeper_,
-                       {[this](pid_t pid) {
-                          pid_ = pid;
-                          Happened("started");
-                        },
-                        [this](TaskExit exit) {
-                          exit_ = std::move(exit);
-                          when_ended_();
-                          Happened("ended");
-                        },
-                        [this] {
-                          ++trees_gone_;
-                          Happened("tree gone");
-                        },
-                        [this](std::string why) { Happened("keeper lost: " + why); },
-                        [this](const std::string& sentence) { losses_.push_back(sentence); }}};
+  using End = std::function<void(const std::string& note)>;
+  std::function<void(const End& end)> before_timeout_ = [](const End& end) { end(""); };
+  TaskProcess process_{
+      driver_.loop(),
+      *keeper_,
+      {[this](pid_t pid) {
+         pid_ = pid;
+         Happened("started");
+       },
+       [this](TaskExit exit) {
+         exit_ = std::move(exit);
+         when_ended_();
+         Happened("ended");
+       },
+       [this] {
+         ++trees_gone_;
+         Happened("tree gone");
+       },
+       [this](std::string why) { Happened("keeper lost: " + why); },
+       [this](const std::string& sentence) { losses_.push_back(sentence); },
+       [](const os::KeeperEvent&) {}, [this](const End& end) { before_timeout_(end); }}};
 };
 
 TEST_F(TaskProcessTest, TellsStartEndAndThatTheTreeIsGone) {
@@ -284,6 +289,48 @@ TEST_F(TaskProcessTest, EndsWhatRunsTooLong) {
   EXPECT_EQ(exit.cause, TaskExit::Cause::kTimedOut);
   EXPECT_THAT(exit.message, HasSubstr("execution-timeout"));
   EXPECT_THAT(events_, ElementsAre("started", "ended", "tree gone"));
+}
+
+TEST_F(TaskProcessTest, WaitsBeforeItEndsWhatRunsTooLong) {
+  End end;
+  before_timeout_ = [&](const End& given) {
+    end = given;
+    Happened("too long");
+  };
+  TaskProcess::Command command = Bash("sleep 600");
+  command.timeout = milliseconds(100);
+  process_.Run(command);
+  ASSERT_TRUE(driver_.Await([&] { return end != nullptr; }));
+  EXPECT_TRUE(process_.active());
+  end("it was in load_batch");
+  ASSERT_TRUE(AwaitTreeGone());
+  EXPECT_EQ(exit_.cause, TaskExit::Cause::kTimedOut);
+  EXPECT_THAT(exit_.message, HasSubstr("has passed; it was in load_batch"));
+  EXPECT_THAT(events_, ElementsAre("started", "too long", "ended", "tree gone"));
+}
+
+TEST_F(TaskProcessTest, ALateEndOfATimeOutTouchesNoOtherRun) {
+  End end;
+  before_timeout_ = [&](const End& given) {
+    end = given;
+    driver_.Changed();
+  };
+  TaskProcess::Command command = Bash("read < $READY.gate; exit 3");
+  ASSERT_EQ(::mkfifo((ready_.path() + ".gate").c_str(), 0600), 0);
+  command.timeout = milliseconds(100);
+  process_.Run(command);
+  ASSERT_TRUE(driver_.Await([&] { return end != nullptr; }));
+  std::ofstream(ready_.path() + ".gate") << "go\n";  // it ends by itself meanwhile
+  ASSERT_TRUE(AwaitTreeGone());
+  EXPECT_EQ(exit_.cause, TaskExit::Cause::kExited);
+  EXPECT_EQ(exit_.code, 3);
+  process_.Run(Bash("echo here > $READY; sleep 600"));
+  ASSERT_EQ(ready_.NextLine(), "here");
+  end("late");
+  EXPECT_EQ(exit_.code, 3);
+  process_.Kill(milliseconds(0));
+  ASSERT_TRUE(AwaitTreeGone(2));
+  EXPECT_EQ(exit_.cause, TaskExit::Cause::kStopped);
 }
 
 TEST_F(TaskProcessTest, AProgramThatIsInTimeIsNotTouchedLater) {

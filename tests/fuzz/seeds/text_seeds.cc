@@ -105,6 +105,33 @@ void AddPlans(Seeds& seeds) {
   seeds.push_back({"rendezvous_plan", "file", core::PlanFileName(41234)});
 }
 
+/// The texts as the tools print them: alone, and as those of processes.
+void AddStacks(Seeds& seeds) {
+  const std::string python =
+      "Thread 0x00007f01 (most recent call first):\n  File \"a.py\", line 3 in wait\n  ...\n\n"
+      "Current thread 0x00007f02 [main] (most recent call first):\n"
+      "  File \"/job/train.py\", line 12 in load_batch\n  File \"x\", line ??? in <module>\n";
+  const std::string spy =
+      "Thread 7 (idle): \"MainThread\"\n    load (a (1).py:3)\n    main (libc.so)\n";
+  const std::string native = "TID 7:\n#0  0x00007f nanosleep\n#1  0x00007e main - 1\nTID 8:\n";
+  const std::string kernel = "7\tpython3\tsleeping\tfutex_do_wait\tfutex\n";
+  const std::string none(3, '\0');
+  seeds.push_back({"stack_text", "faulthandler", none + python});
+  seeds.push_back({"stack_text", "py-spy", none + spy});
+  seeds.push_back({"stack_text", "eu-stack", none + native});
+  seeds.push_back({"stack_text", "proc", none + kernel});
+  seeds.push_back({"stack_text", "escapes",
+                   none + "Thread \033[31m<b>\xff (most recent call first):\n"
+                          "  File \"\033]0;t\007\", line 1 in \xC2\x9B<i>\n"});
+  const auto process = [](char pid, char parent, char way, const std::string& text) {
+    std::string bytes{pid, parent, way, '\0', static_cast<char>(text.size())};
+    return bytes + text;
+  };
+  const std::string rank = python.substr(python.find("Current"));
+  const std::string pair = "\2" + process(1, 0, 3, kernel) + process(2, 1, 0, rank);
+  seeds.push_back({"stack_text", "ranks", pair + pair + "\1" + process(3, 1, 0, spy)});
+}
+
 /// Put together here, so that no tool takes this file for a leak.
 void AddOutput(Seeds& seeds) {
   const std::string letters = "abcdefghijklmnopqrstuvwxyz0123456789";
@@ -148,6 +175,7 @@ void AddTextSeeds(Seeds& seeds) {
   AddValues(seeds);
   AddProperties(seeds);
   AddPlans(seeds);
+  AddStacks(seeds);
   AddOutput(seeds);
   AddReports(seeds);
   AddTerminalText(seeds);

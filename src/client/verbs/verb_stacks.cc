@@ -1,0 +1,218 @@
+// `tony stacks`: the stacks of a running job's processes, grouped; of an ended job, those that were
+// kept before it was ended.
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "client/cli/terminal.h"
+#include "client/jobs/job_json.h"
+#include "client/verbs/running_task.h"
+#include "client/verbs/verbs.h"
+#include "common/status_macros.h"
+#include "core/stacks/stack_groups.h"
+#include "core/stacks/stack_text.h"
+#include "os/files/files.h"
+
+namespace tony::client {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Executors have two seconds; then the ApplicationMaster answers without them.
+constexpr std::chrono::seconds kAnswerLimit{10};
+/// A file of kept stacks is much smaller.
+constexpr size_t kMostKeptBytes = 32 << 20;
+constexpr char kKeptName[] = "stacks.txt";
+constexpr char kAttempt[] = "attempt-";
+
+Json StacksArray(const core::StackReport& report) {
+  Json stacks = Json::array();
+  for (const core::Stack& stack : report.stacks) {
+    Json frames = Json::array();
+    for (const core::StackFrame& frame : stack.frames) {
+      frames.push_back({{"function", frame.function}, {"file", frame.file}, {"line", frame.line}});
+    }
+    stacks.push_back({{"frames", std::move(frames)}, {"cut", stack.cut}});
+  }
+  return stacks;
+}
+
+Json ProcessJson(const core::ProcessStacks& process) {
+  Json threads = Json::array();
+  for (const core::ThreadStack& thread : process.threads) {
+    threads.push_back({{"name", thread.name}, {"main", thread.main}, {"stack", thread.stack}});
+  }
+  return {{"pid", process.pid},           {"inner_pid", process.inner_pid},
+          {"parent", process.parent},     {"program", process.program},
+          {"way", process.way},           {"trouble", process.trouble},
+          {"threads", std::move(threads)}};
+}
+
+Json TasksArray(const core::StackReport& report) {
+  Json tasks = Json::array();
+  for (const core::TaskStacks& task : report.tasks) {
+    Json processes = Json::array();
+    for (const core::ProcessStacks& process : task.processes) {
+      processes.push_back(ProcessJson(process));
+    }
+    tasks.push_back({{"task", task.task.ToString()},
+                     {"host", task.host},
+                     {"attempt", task.attempt},
+                     {"trouble", task.trouble},
+                     {"processes", std::move(processes)}});
+  }
+  return tasks;
+}
+
+Json GroupsArray(const core::StackReport& report, const std::vector<core::StackGroup>& groups) {
+  Json array = Json::array();
+  for (const core::StackGroup& group : groups) {
+    Json members = Json::array();
+    for (const core::ProcessIndex& member : group.members) {
+      const core::TaskStacks& task = report.tasks[member.task];
+      members.push_back(
+          {{"task", task.task.ToString()}, {"pid", task.processes[member.process].pid}});
+    }
+    array.push_back(
+        {{"suspect", group.suspect}, {"stacks", group.stacks}, {"members", std::move(members)}});
+  }
+  return array;
+}
+
+Json ReportJson(const std::string& job, const core::StackReport& report, core::GroupBy by) {
+  const std::vector<core::StackGroup> groups = core::GroupStacks(report, by);
+  return {{"job", job},
+          {"taken", report.unix_millis},
+          {"suspect", core::SuspectSentence(report, groups)},
+          {"groups", GroupsArray(report, groups)},
+          {"stacks", StacksArray(report)},
+          {"tasks", TasksArray(report)}};
+}
+
+/// The stacks that an executor has kept of one attempt before it ended the program, or the
+/// ApplicationMaster of all tasks when the job seemed to hang.
+struct KeptStacks {
+  std::string task;  ///< empty: all tasks
+  int attempt = 0;
+  std::string path;
+};
+
+std::vector<KeptStacks> FindKept(const StoredJob& job, const std::vector<core::TaskId>& wanted) {
+  std::vector<KeptStacks> kept;
+  const std::string of_job = absl::StrCat(job.folder.logs(), "/", kKeptName);
+  std::error_code missing;
+  if (wanted.empty() &&
+      std::filesystem::is_regular_file(std::filesystem::symlink_status(of_job, missing))) {
+    kept.push_back({"", 0, of_job});
+  }
+  for (const core::JobView::Task& task : job.job.view.tasks) {
+    const core::TaskId& id = task.last.task;
+    if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), id) == wanted.end()) continue;
+    const size_t begin = kept.size();
+    std::error_code error;
+    for (std::filesystem::directory_iterator each(job.folder.task_logs(id), error), end;
+         !error && each != end; each.increment(error)) {
+      const std::string name = each->path().filename().string();
+      const std::string path = (each->path() / kKeptName).string();
+      int attempt = 0;
+      if (absl::StartsWith(name, kAttempt) &&
+          absl::SimpleAtoi(name.substr(sizeof kAttempt - 1), &attempt) &&
+          std::filesystem::is_regular_file(std::filesystem::symlink_status(path, error))) {
+        kept.push_back({id.ToString(), attempt, path});
+      }
+    }
+    std::sort(kept.begin() + static_cast<std::ptrdiff_t>(begin), kept.end(),
+              [](const KeptStacks& a, const KeptStacks& b) { return a.attempt < b.attempt; });
+  }
+  return kept;
+}
+
+/// The program could write into this folder, so a link or a pipe may have taken the file's place.
+absl::StatusOr<std::string> ReadKept(const std::string& path) {
+  const os::UniqueFd file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  struct stat info {};
+  if (!file.valid() || ::fstat(file.get(), &info) != 0) return os::ErrnoError(errno, path);
+  if (!S_ISREG(info.st_mode)) return absl::FailedPreconditionError(path + " is no plain file");
+  return os::ReadAtMost(file.get(), kMostKeptBytes, path);
+}
+
+absl::StatusOr<int> ShowKept(const StoredJob& job, const std::vector<core::TaskId>& tasks,
+                             const CommandLine& line, const VerbContext& context) {
+  const std::vector<KeptStacks> kept = FindKept(job, tasks);
+  if (kept.empty()) {
+    return absl::NotFoundError(absl::StrCat("job ", job.id, " does not run any more (",
+                                            job.job.StateName(),
+                                            "), and no stacks were kept: that is done when a "
+                                            "time-out of tony's ends a program; on YARN "
+                                            "they are among the container's logs, as attempt-N.",
+                                            kKeptName));
+  }
+  Json array = Json::array();
+  for (const KeptStacks& one : kept) {
+    TONY_ASSIGN_OR_RETURN(const std::string text, ReadKept(one.path));
+    array.push_back(
+        {{"task", one.task}, {"attempt", one.attempt}, {"path", one.path}, {"text", text}});
+    if (line.Has("json")) continue;
+    const std::string what = one.task.empty() ? "all tasks, when the job seemed to hang"
+                                              : absl::StrCat(one.task, ", attempt ", one.attempt,
+                                                             ", before it was ended");
+    context.out(absl::StrCat(what, " (", SafeText(one.path), "):\n", text, "\n"));
+  }
+  if (line.Has("json")) context.bytes(DumpJsonLine({{"job", job.id}, {"kept", std::move(array)}}));
+  return kVerbDone;
+}
+
+absl::StatusOr<int> RunStacks(const CommandLine& line, const VerbContext& context) {
+  const std::string wish = line.positionals.empty() ? "latest" : line.positionals[0];
+  TONY_ASSIGN_OR_RETURN(const std::unique_ptr<JobCatalog> catalog, OpenJobs(line, context, wish));
+  TONY_ASSIGN_OR_RETURN(const StoredJob job, catalog->Find(wish));
+  std::vector<core::TaskId> tasks;
+  for (const std::string& task : line.Values("task")) {
+    TONY_ASSIGN_OR_RETURN(const core::TaskId id, FindOneTask(job, task));
+    tasks.push_back(id);
+  }
+  if (job.ended() || !job.alive) return ShowKept(job, tasks, line, context);
+  TONY_ASSIGN_OR_RETURN(const std::unique_ptr<rpc::JobClient> client, catalog->Connect(job));
+  const absl::StatusOr<core::StackReport> report = client->Stacks(tasks, kAnswerLimit);
+  if (absl::IsUnimplemented(report.status())) {
+    return absl::UnimplementedError(absl::StrCat("the ApplicationMaster of job ", job.id,
+                                                 " is of an earlier version without stacks"));
+  }
+  TONY_RETURN_IF_ERROR(report.status());
+  const core::GroupBy by =
+      line.Has("all") ? core::GroupBy::kAllThreads : core::GroupBy::kMainThread;
+  if (line.Has("json")) {
+    context.bytes(DumpJsonLine(ReportJson(job.id, *report, by)));
+  } else if (report->tasks.empty()) {
+    context.out(absl::StrCat("job ", SafeText(job.id), " has no running task at the moment\n"));
+  } else {
+    context.out(core::StackText(*report, by));
+  }
+  return kVerbDone;
+}
+
+}  // namespace
+
+Verb StacksVerb() {
+  return {"stacks",
+          "[JOB]",
+          "where each process of a running job is: the stacks of its threads",
+          "JOB is a job's name, a part of it from the start or to the end, or \"latest\" (the "
+          "default).\nProcesses whose main threads are at the same place are shown together; a few "
+          "that are\nsomewhere else than most come first, since the others may wait for them. "
+          "Python\nprocesses need no preparation. Of an ended job: the stacks that were kept "
+          "before a\ntime-out ended it.\n",
+          {{"task", "TYPE:INDEX", true, "only this task"},
+           {"all", "", false, "all threads, and processes that have no stack"}},
+          1,
+          &RunStacks};
+}
+
+}  // namespace tony::client

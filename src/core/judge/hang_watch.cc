@@ -1,0 +1,124 @@
+// Measurements come each few seconds, so several steps may lie between two of them: then their mean
+// is the gap, which hides no long one, since a long step spans measurements.
+#include "core/judge/hang_watch.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "core/record/duration_text.h"
+
+namespace tony::core {
+namespace {
+
+/// The weight of one more share in the mean fades after so many.
+constexpr int kMostShares = 200;
+
+double Seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
+
+Duration FromSeconds(double seconds) {
+  return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
+}
+
+int64_t Millis(Duration duration) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
+}
+
+/// "3.4", with one digit, whatever the locale.
+std::string Cores(double share) {
+  const auto tenths = std::llround(std::max(0.0, share) * 10);
+  return absl::StrCat(tenths / 10, ".", tenths % 10);
+}
+
+}  // namespace
+
+std::string StandstillText(const Standstill& standstill) {
+  std::string text =
+      absl::StrCat(standstill.task.ToString(), " has named no step for ",
+                   FormatDuration(Millis(standstill.idle)), " after step ", standstill.step,
+                   " (at most ", FormatDuration(Millis(standstill.limit)), " would be usual)");
+  if (standstill.gpu_busy) return text + " while its GPUs were busy";
+  return absl::StrCat(text, " and uses ", Cores(standstill.cpu_share), " of its usual ",
+                      Cores(standstill.usual_share), " cores");
+}
+
+// The gap is counted for the phase in which it ended, as the program names the phase before the
+// work.
+void HangWatch::OnStep(Run& run, const TaskUsage& usage, TimePoint now) {
+  const Progress& progress = *usage.progress;
+  const TimePoint at = now - FromSeconds(std::clamp(progress.idle_seconds, 0.0, 1e9));
+  if (run.step >= 0 && at > run.progressed_at && progress.step > run.step) {
+    std::deque<Duration>* gaps = nullptr;
+    if (run.gaps.size() < kPhases || run.gaps.contains(progress.phase)) {
+      gaps = &run.gaps[progress.phase];
+    } else {
+      gaps = &run.gaps.begin()->second;
+    }
+    const double steps = std::max<double>(1, static_cast<double>(progress.step - run.step));
+    gaps->push_back(FromSeconds(Seconds(at - run.progressed_at) / steps));
+    if (gaps->size() > kGaps) gaps->pop_front();
+  }
+  const double seconds = Seconds(now - run.measured_at);
+  if (run.measured_at != TimePoint() && seconds > 0) {
+    const double share = std::max(0.0, usage.cpu_seconds - run.cpu_seconds) / seconds;
+    if (run.shares == kMostShares) run.share_sum -= run.share_sum / run.shares--;
+    run.share_sum += share;
+    ++run.shares;
+  }
+  run.step = progress.step;
+  run.progressed_at = at;
+  run.cpu_at_progress = usage.cpu_seconds;
+  run.gpu_busy = usage.gpu_utilization >= kBusyGpu;
+}
+
+void HangWatch::On(const TaskId& task, int attempt, const TaskUsage& usage, TimePoint now) {
+  const auto known = runs_.find(task);
+  if (known != runs_.end() && known->second.attempt != attempt) runs_.erase(known);
+  if (!usage.progress || usage.progress->step < 0 || usage.progress->idle_seconds < 0 ||
+      !std::isfinite(usage.progress->idle_seconds)) {
+    return;
+  }
+  Run& run = runs_[task];
+  run.attempt = attempt;
+  // A program that starts again by itself counts its steps anew: that is progress, too.
+  if (usage.progress->step != run.step) {
+    OnStep(run, usage, now);
+  } else {
+    run.gpu_busy = run.gpu_busy && usage.gpu_utilization >= kBusyGpu;
+  }
+  run.phase = usage.progress->phase;
+  run.cpu_seconds = usage.cpu_seconds;
+  run.measured_at = now;
+}
+
+std::optional<Duration> HangWatch::LimitOf(const Run& run) const {
+  if (fixed_limit_ > Duration::zero()) return fixed_limit_;
+  const auto found = run.gaps.find(run.phase);
+  // A phase that was not seen before may take as long as it likes.
+  if (found == run.gaps.end() || found->second.size() < kFewestGaps) return std::nullopt;
+  std::vector<Duration> gaps(found->second.begin(), found->second.end());
+  const size_t rank = std::min(gaps.size() - 1, gaps.size() * 99 / 100);
+  std::nth_element(gaps.begin(), gaps.begin() + static_cast<std::ptrdiff_t>(rank), gaps.end());
+  return std::max<Duration>(kLeast, FromSeconds(Seconds(gaps[rank]) * kTimesUsual));
+}
+
+std::vector<Standstill> HangWatch::Hanging(TimePoint now) const {
+  std::vector<Standstill> found;
+  for (const auto& [task, run] : runs_) {
+    const std::optional<Duration> limit = LimitOf(run);
+    if (!limit) continue;
+    const Duration idle = now - run.progressed_at;
+    if (idle <= *limit) return {};
+    const double seconds = Seconds(run.measured_at - run.progressed_at);
+    const double usual = run.shares == 0 ? 0 : run.share_sum / run.shares;
+    const double share =
+        seconds <= 0 ? usual : std::max(0.0, run.cpu_seconds - run.cpu_at_progress) / seconds;
+    if (!run.gpu_busy && share >= kIdleShare * usual) continue;
+    found.push_back({task, run.step, idle, *limit, share, usual, run.gpu_busy});
+  }
+  std::stable_sort(found.begin(), found.end(),
+                   [](const Standstill& a, const Standstill& b) { return a.idle > b.idle; });
+  return found;
+}
+
+}  // namespace tony::core

@@ -1,0 +1,114 @@
+// The charts of what the job's tasks use and report. Only charts in view are fetched and drawn.
+import { h } from "preact";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { getJson, jobAddress, Problem } from "./api";
+import { chartOf, seriesWanted, type Chart } from "./chart_data";
+import { Plot } from "./plot";
+import type { Job, Meaning, Metrics } from "./types";
+import { useRefresh } from "./refresh";
+
+const kRefreshMillis = 5_000;
+const kPoints = 300;
+const kRanges: [string, number | null][] = [
+  ["all", null],
+  ["6 h", 6 * 3_600_000],
+  ["1 h", 3_600_000],
+  ["10 min", 600_000],
+];
+
+/** Tells when an element comes into view and leaves it. */
+function useInView() {
+  const element = useRef<HTMLDivElement>(null);
+  const [inView, setInView] = useState(false);
+  useEffect(() => {
+    const observer = new IntersectionObserver((entries) => setInView(entries[entries.length - 1].isIntersecting), {
+      rootMargin: "200px",
+    });
+    observer.observe(element.current!);
+    return () => observer.disconnect();
+  }, []);
+  return { element, inView };
+}
+
+interface CardProps {
+  job: Job;
+  meaning: Meaning;
+  now: number;
+  utc: boolean;
+  range: number | null;
+  alive: boolean;
+  restarts: number[];
+}
+
+const kEmpty: Chart = { times: [], lines: [], bands: [] };
+
+function ChartCard({ job, meaning, now, utc, range, alive, restarts }: CardProps) {
+  const { element, inView } = useInView();
+  const [chart, setChart] = useState(kEmpty);
+  const [shown, setShown] = useState({ from: job.submitted_millis ?? now, to: now });
+  const [trouble, setTrouble] = useState("");
+  const wanted = useMemo(() => seriesWanted(job.types), [job.types.map((type) => type.name + type.instances).join()]);
+  const load = async (signal: AbortSignal) => {
+    const to = job.ended_millis ?? Math.max(now, job.now_millis);
+    const begin = job.submitted_millis ?? to - 1;
+    const from = range === null ? begin : Math.max(begin, to - range);
+    const query = { names: meaning.name, ...wanted, from: Math.floor(from), to: Math.ceil(to), points: kPoints };
+    try {
+      const metrics = await getJson<Metrics>(jobAddress(job.id, "metrics", query), signal);
+      setChart(chartOf(metrics, meaning.name));
+      setShown({ from, to });
+      setTrouble("");
+    } catch (error) {
+      if (!signal.aborted) setTrouble(error instanceof Problem ? error.message : "");
+    }
+  };
+  useRefresh(load, inView ? kRefreshMillis : null, [inView, range, wanted.tasks, wanted.types, alive]);
+  return (
+    <div ref={element} class="card chart-card">
+      <Plot chart={chart} unit={meaning.unit} title={meaning.title} utc={utc} restarts={restarts} {...shown} />
+      {trouble && <p class="quiet">{trouble}</p>}
+    </div>
+  );
+}
+
+interface Props {
+  job: Job;
+  meanings: Meaning[];
+  now: number;
+  utc: boolean;
+  alive: boolean;
+  restarts: number[];
+}
+
+export function Charts({ job, meanings, now, utc, alive, restarts }: Props) {
+  const [range, setRange] = useState<number | null>(null);
+  if (meanings.length === 0) return null;
+  return (
+    <section id="charts">
+      <h2>Charts</h2>
+      <div class="tools">
+        <span class="group" role="group" aria-label="Time">
+          {kRanges.map(([label, millis]) => (
+            <button key={label} aria-pressed={range === millis} onClick={() => setRange(millis)}>
+              {label}
+            </button>
+          ))}
+        </span>
+      </div>
+      <div class="charts">
+        {meanings.map((meaning) => (
+          <ChartCard
+            key={meaning.name}
+            job={job}
+            meaning={meaning}
+            now={now}
+            utc={utc}
+            range={range}
+            alive={alive}
+            restarts={restarts}
+          />
+        ))}
+      </div>
+    </section>
+  );
+}

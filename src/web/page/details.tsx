@@ -1,0 +1,152 @@
+// Configuration, stacks, advice, notes: what is looked at now and then. What the API lacks is not shown.
+import { Fragment, h } from "preact";
+import { useMemo, useState } from "preact/hooks";
+import { dateTime, duration } from "./format";
+import type { Advice, ConfigKey, Job, Stacks } from "./types";
+
+export function Config({ keys }: { keys: ConfigKey[] }) {
+  const [all, setAll] = useState(false);
+  const [text, setText] = useState("");
+  const shown = useMemo(() => {
+    const wanted = text.trim().toLowerCase();
+    return keys.filter(
+      (key) => (all || key.differs) && (!wanted || `${key.key} ${key.value}`.toLowerCase().includes(wanted)),
+    );
+  }, [keys, all, text]);
+  return (
+    <section id="config">
+      <h2>Configuration</h2>
+      <div class="tools">
+        <input
+          type="search"
+          placeholder="key or value"
+          aria-label="Filter the configuration"
+          value={text}
+          onInput={(event) => setText(event.currentTarget.value)}
+        />
+        <label>
+          <input type="checkbox" checked={all} onChange={(event) => setAll(event.currentTarget.checked)} /> also what is as by
+          default
+        </label>
+      </div>
+      <div class="wide">
+        <table class="keys">
+          <thead>
+            <tr>
+              <th scope="col">Key</th>
+              <th scope="col">Value</th>
+              <th scope="col">Default</th>
+              <th scope="col">From</th>
+            </tr>
+          </thead>
+          <tbody>
+            {shown.map((key) => (
+              <tr key={key.key} class={key.differs ? "differs" : ""}>
+                <th scope="row">
+                  <code>{key.key}</code>
+                  {!key.known && <span class="quiet"> not a key of tony's</span>}
+                </th>
+                <td>
+                  <code>{key.value}</code>
+                </td>
+                <td class="quiet">{key.default === null ? "–" : <code>{key.default}</code>}</td>
+                <td class="quiet">{key.origin}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+        {shown.length === 0 && <p class="quiet empty">No key is like that.</p>}
+      </div>
+    </section>
+  );
+}
+
+interface StacksProps {
+  stacks: Stacks;
+  utc: boolean;
+  /** Takes new ones; null: not from here. */
+  take: (() => void) | null;
+  jobId: string;
+}
+
+/** The smallest group first: it is the suspect, the others wait for it. */
+export function StacksSection({ stacks, utc, take, jobId }: StacksProps) {
+  const groups = [...stacks.groups].sort((a, b) => a.tasks.length - b.tasks.length);
+  return (
+    <section id="stacks">
+      <h2>Stacks</h2>
+      <div class="tools">
+        {stacks.taken_millis !== null && <span class="quiet">taken at {dateTime(stacks.taken_millis, utc)}</span>}
+        {take ? (
+          <button onClick={take}>Take stacks of all ranks</button>
+        ) : (
+          <span class="quiet">
+            New ones: <code>tony stacks {jobId}</code>
+          </span>
+        )}
+      </div>
+      {groups.map((group) => (
+        <details key={group.tasks[0]} open={groups.length <= 4}>
+          <summary>
+            <b>{group.tasks.length}</b> {group.tasks.length === 1 ? "task" : "tasks"}: {group.tasks.slice(0, 8).join(", ")}
+            {group.tasks.length > 8 && ` and ${group.tasks.length - 8} more`}
+          </summary>
+          <pre tabIndex={0}>{group.stack}</pre>
+        </details>
+      ))}
+      {stacks.missing.length > 0 && <p class="quiet">No answer from {stacks.missing.join(", ")}.</p>}
+    </section>
+  );
+}
+
+export function AdviceSection({ advice }: { advice: Advice[] }) {
+  const said = advice.filter((one) => one.severity !== "none");
+  if (said.length === 0) return null;
+  return (
+    <section id="advice">
+      <h2>Advice</h2>
+      {said.map((one) => (
+        <div key={one.name} class={`card advice ${one.severity}`}>
+          <p>
+            <b>{one.severity}</b>: {one.sentence}
+            {one.cost && <span class="quiet"> {one.cost}</span>}
+          </p>
+          {one.lines.length > 0 && <pre tabIndex={0}>{one.lines.join("\n")}</pre>}
+        </div>
+      ))}
+    </section>
+  );
+}
+
+/** Earlier runs of the whole job, and notes. */
+export function Past({ job, utc }: { job: Job; utc: boolean }) {
+  if (job.attempts.length === 0 && job.notes.length === 0) return null;
+  return (
+    <section id="past">
+      {job.attempts.length > 0 && (
+        <Fragment>
+          <h2>Earlier attempts</h2>
+          <ul>
+            {job.attempts.map((one) => (
+              <li key={one.attempt}>
+                {one.attempt}, until {dateTime(one.ended_millis, utc)}
+                {one.began_millis !== null && ` (${duration(one.ended_millis - one.began_millis)})`}: {one.cause}
+                {one.error && <code> {one.error}</code>}
+              </li>
+            ))}
+          </ul>
+        </Fragment>
+      )}
+      {job.notes.length > 0 && (
+        <Fragment>
+          <h2>Notes</h2>
+          <ul>
+            {job.notes.map((note) => (
+              <li key={note}>{note}</li>
+            ))}
+          </ul>
+        </Fragment>
+      )}
+    </section>
+  );
+}

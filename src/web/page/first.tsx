@@ -1,0 +1,208 @@
+// The first screen: the job's state, why, whose fault, what is waited for, and how many tasks are where.
+import { Fragment, h } from "preact";
+import { dateTime, duration, jobAge, stateClass } from "./format";
+import type { Connection } from "./store";
+import type { Errors, FoundError, Job } from "./types";
+import { StopButton } from "./stop";
+
+export function Badge({ state, text }: { state: string; text?: string }) {
+  return <span class={`badge ${stateClass(state)}`}>{text ?? state}</span>;
+}
+
+/** A link to another server, if it is one: a job's events could name "javascript:" as well. */
+export function WebLink({ url }: { url: string }) {
+  if (!/^https?:\/\//.test(url)) return <Fragment>{url}</Fragment>;
+  return (
+    <a href={url} rel="noreferrer" target="_blank">
+      {url}
+    </a>
+  );
+}
+
+function Fact({ name, children }: { name: string; children: preact.ComponentChildren }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+interface HeadProps {
+  job: Job;
+  now: number;
+  utc: boolean;
+  proxied: boolean;
+  onUtc: (utc: boolean) => void;
+}
+
+export function Head({ job, now, utc, proxied, onUtc }: HeadProps) {
+  return (
+    <header>
+      <div class="title">
+        <h1>
+          {job.name || "Job"} <Badge state={job.state} />
+        </h1>
+        <StopButton job={job} proxied={proxied} />
+      </div>
+      <dl>
+        <Fact name="Job">
+          <code>{job.id}</code>
+        </Fact>
+        <Fact name="User">{job.user}</Fact>
+        <Fact name="Framework">{job.framework}</Fact>
+        <Fact name="Backend">{job.backend}</Fact>
+        {job.submitted_millis !== null && <Fact name="Submitted">{dateTime(job.submitted_millis, utc)}</Fact>}
+        <Fact name={job.ended_millis ? "Ran for" : "Age"}>{duration(jobAge(job, now))}</Fact>
+        {job.attempt > 1 && <Fact name="Attempt">{job.attempt}</Fact>}
+        <Fact name="Times">
+          <label>
+            <input type="checkbox" checked={utc} onChange={(event) => onUtc(event.currentTarget.checked)} /> UTC
+          </label>
+        </Fact>
+      </dl>
+    </header>
+  );
+}
+
+/** How current the page is; role=status, so that screen readers tell of a change. */
+export function Freshness({ connection, now, utc }: { connection: Connection; now: number; utc: boolean }) {
+  switch (connection.kind) {
+    case "live":
+      return <p class="fresh live">live</p>;
+    case "polling":
+      return <p class="fresh live">renewed every 2 s</p>;
+    case "over":
+      return (
+        <p class="fresh" role="status">
+          The job has ended, and so has its ApplicationMaster. This is what it said last, at{" "}
+          {dateTime(connection.since, utc)}.
+        </p>
+      );
+    case "gone":
+      return (
+        <p class="fresh gone" role="status">
+          {connection.reason} {connection.command && <code>{connection.command}</code>} What you see is as of{" "}
+          {dateTime(connection.since, utc)}; next try in {duration(connection.retryAt - now)}.
+        </p>
+      );
+    default:
+      return <p class="fresh">loading …</p>;
+  }
+}
+
+function Excerpt({ error, open }: { error: FoundError; open: (task: string) => void }) {
+  return (
+    <Fragment>
+      <p class="quiet">
+        {error.mention ? "Perhaps only a message: " : ""}
+        <button class="link" onClick={() => open(error.task)}>
+          {error.task}
+        </button>
+        , {error.stream}, line {error.line}
+      </p>
+      <pre tabIndex={0}>
+        {error.before.join("\n")}
+        {error.before.length > 0 && "\n"}
+        <mark>{error.lines.join("\n")}</mark>
+      </pre>
+    </Fragment>
+  );
+}
+
+interface VerdictProps {
+  job: Job;
+  errors: Errors | null;
+  open: (task: string) => void;
+}
+
+/** The verdict with the guilty task and its last lines; before there is one, the last failed run. */
+export function VerdictCard({ job, errors, open }: VerdictProps) {
+  const verdict = job.verdict;
+  const failure = errors?.failure ?? null;
+  if (!verdict && !failure) return null;
+  const guilty = verdict ? verdict.guilty : failure!.guilty;
+  const exit = verdict ? verdict.exit : failure!.exit;
+  // The search for errors knows the line; the tail is only the end of what was printed.
+  const own = errors?.own ?? null;
+  return (
+    <section class={`card ${verdict ? stateClass(verdict.outcome) : "bad"}`} aria-label="Verdict">
+      {verdict ? (
+        <h2>
+          {verdict.outcome} <small>{verdict.reason}</small>
+        </h2>
+      ) : (
+        <h2>An earlier run failed</h2>
+      )}
+      <p>{verdict ? verdict.sentence : failure!.sentence}</p>
+      {guilty && (
+        <p>
+          Because of{" "}
+          <button class="link" onClick={() => open(guilty)}>
+            <b>{guilty}</b>
+          </button>
+          {exit && `, which ${exit.description}`}
+        </p>
+      )}
+      {own ? <Excerpt error={own} open={open} /> : exit?.tail && <pre tabIndex={0}>{exit.tail}</pre>}
+      {errors?.after && (
+        <details>
+          <summary>Others printed errors because of it</summary>
+          <Excerpt error={errors.after} open={open} />
+        </details>
+      )}
+    </section>
+  );
+}
+
+export function WaitCard({ job, now }: { job: Job; now: number }) {
+  const waiting = job.waiting;
+  if (!waiting || job.verdict) return null;
+  return (
+    <section class="card waiting" aria-label="Waiting">
+      <p>
+        <b>Waits for {duration(now - waiting.since_millis)}:</b> {waiting.what}
+      </p>
+      {waiting.missing.length > 0 && <p>Missing: {waiting.missing.join(", ")}</p>}
+      {waiting.unblock && <p class="quiet">{waiting.unblock}</p>}
+    </section>
+  );
+}
+
+export function VisualizationCard({ job, proxied }: { job: Job; proxied: boolean }) {
+  if (!job.visualization || job.verdict) return null;
+  return (
+    <section class="card" aria-label="TensorBoard">
+      <p>
+        <b>TensorBoard</b> or notebook: {proxied ? null : <WebLink url={job.visualization} />}
+      </p>
+      <p class="quiet">
+        From another machine: <code>tony open {job.id} --tensorboard</code> brings it to you through the job's own
+        connection.
+      </p>
+    </section>
+  );
+}
+
+const kOrder = ["FAILED", "RUNNING", "READY", "STARTING", "NEW", "SUCCEEDED", "STOPPED"];
+
+/** "2 FAILED  998 RUNNING": each is a filter of the task table. */
+export function Counts(props: { counts: Record<string, number>; chosen: string; choose: (state: string) => void }) {
+  const { counts, chosen, choose } = props;
+  return (
+    <span class="counts">
+      {kOrder
+        .filter((state) => counts[state])
+        .map((state) => (
+          <button
+            key={state}
+            class={`badge ${stateClass(state)}`}
+            aria-pressed={chosen === state}
+            onClick={() => choose(chosen === state ? "" : state)}
+          >
+            {counts[state].toLocaleString("en-US")} {state}
+          </button>
+        ))}
+    </span>
+  );
+}

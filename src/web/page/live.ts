@@ -1,0 +1,208 @@
+// Keeps the page up to date: by an event stream while the page is visible, else by polling; and what
+// happens when nobody answers.
+//
+//   load ──▶ stream ──bye, broken──▶ load        hidden: the stream is closed, since browsers open only
+//     │        │                                 six connections to a server, for all tabs together
+//     │        └─no byte for 5 s──▶ poll
+//     └─nobody answers──▶ gone ──1 s, 2 s, … 30 s──▶ load
+import { getJson, jobAddress, Problem } from "./api";
+import { StreamParser, type StreamEvent } from "./sse";
+import type { News } from "./store";
+import type { Job, TaskTable } from "./types";
+
+/** The browser, as far as the connection needs it. */
+export interface Browser {
+  now(): number;
+  /** Calls `action` after `millis`; the result cancels that. */
+  later(millis: number, action: () => void): () => void;
+  hidden(): boolean;
+  fetch(address: string, options: RequestInit): Promise<Response>;
+  proxied: boolean;
+}
+
+export const kFirstByteMillis = 5_000;
+/** The server sends a comment each 15 s. */
+export const kSilenceMillis = 40_000;
+export const kPollMillis = 2_000;
+export const kHiddenPollMillis = 10_000;
+export const kLongestRetryMillis = 30_000;
+/** From so many tasks on, polling asks for their rows less often. */
+const kManyTasks = 1_000;
+
+export function retryMillis(failures: number): number {
+  return Math.min(kLongestRetryMillis, 1_000 * 2 ** Math.min(failures, 10));
+}
+
+export class Live {
+  private job: Job | null = null;
+  private failures = 0;
+  private goneSince = 0;
+  private mayStream: boolean;
+  private abort = new AbortController();
+  private cancelTimer: () => void = () => {};
+
+  constructor(
+    private readonly browser: Browser,
+    private readonly tell: (news: News) => void,
+    private readonly get: typeof getJson = getJson,
+  ) {
+    this.mayStream = !browser.proxied;
+  }
+
+  start(): void {
+    void this.load();
+  }
+
+  /** To be called when the page was hidden or shown. */
+  visibilityChanged(): void {
+    if (!this.browser.hidden()) return void this.load();
+    if (this.mayStream) this.halt();
+  }
+
+  private halt(): void {
+    this.cancelTimer();
+    this.abort.abort();
+    this.abort = new AbortController();
+  }
+
+  private wait(millis: number, action: () => void): void {
+    this.cancelTimer();
+    this.cancelTimer = this.browser.later(millis, action);
+  }
+
+  /** Fetches everything, and goes on with the stream or with polling. */
+  private async load(): Promise<void> {
+    this.halt();
+    const signal = this.abort.signal;
+    try {
+      const job = (await this.get<{ jobs: Job[] }>("api/v1/jobs", signal)).jobs[0];
+      if (!job) throw new Problem(404, "The server knows of no job.");
+      const tasks = await this.loadTasks(job.id, signal);
+      this.arrived(job);
+      this.tell({ kind: "snapshot", job, tasks, at: this.browser.now() });
+      if (this.mayStream) await this.stream(job, signal);
+      else this.pollLater(tasks[0]?.total ?? 0);
+    } catch (error) {
+      if (!signal.aborted) this.lost(error);
+    }
+  }
+
+  private async loadTasks(job: string, signal: AbortSignal): Promise<TaskTable[]> {
+    const pages: TaskTable[] = [];
+    let cursor: string | undefined;
+    do {
+      const address = jobAddress(job, "tasks", { limit: 10_000, cursor });
+      const page = await this.get<TaskTable>(address, signal);
+      pages.push(page);
+      cursor = page.next ?? undefined;
+    } while (cursor);
+    return pages;
+  }
+
+  private arrived(job: Job): void {
+    this.job = job;
+    this.failures = 0;
+    this.goneSince = 0;
+    this.tell({ kind: "connection", connection: { kind: this.mayStream ? "live" : "polling" } });
+  }
+
+  private pollLater(tasks: number, count = 1): void {
+    const millis = this.browser.hidden() ? kHiddenPollMillis : kPollMillis;
+    this.wait(millis, () => void this.poll(tasks, count));
+  }
+
+  private async poll(tasks: number, count: number): Promise<void> {
+    const signal = this.abort.signal;
+    try {
+      const job = await this.get<Job>(jobAddress(this.job!.id, ""), signal);
+      if (job.incarnation !== this.job!.incarnation) return void this.load();
+      const changed = job.sequence !== this.job!.sequence;
+      this.arrived(job);
+      this.tell({ kind: "job", job, at: this.browser.now() });
+      if (changed || tasks < kManyTasks || count % 5 === 0) {
+        for (const table of await this.loadTasks(job.id, signal)) this.tell({ kind: "tasks", table });
+      }
+      this.pollLater(tasks, count + 1);
+    } catch (error) {
+      if (!signal.aborted) this.lost(error);
+    }
+  }
+
+  /** Reads the stream until it ends. If it says nothing at first, polling takes its place for good. */
+  private async stream(job: Job, signal: AbortSignal): Promise<void> {
+    if (this.browser.hidden()) return;
+    const abort = new AbortController();
+    const forward = () => abort.abort();
+    signal.addEventListener("abort", forward);
+    let heard = false;
+    const watch = () =>
+      this.wait(heard ? kSilenceMillis : kFirstByteMillis, () => {
+        if (!heard) this.mayStream = false;
+        abort.abort();
+      });
+    watch();
+    try {
+      const address = jobAddress(job.id, "events", { after: job.sequence });
+      const response = await this.browser.fetch(address, {
+        signal: abort.signal,
+        headers: { Accept: "text/event-stream" },
+      });
+      if (!response.ok || !response.headers.get("Content-Type")?.startsWith("text/event-stream")) {
+        this.mayStream = false;
+        return void this.load();
+      }
+      await this.read(response, () => {
+        heard = true;
+        watch();
+      });
+    } catch (error) {
+      if (signal.aborted) return;
+      if (!abort.signal.aborted) return this.lost(error);
+    } finally {
+      signal.removeEventListener("abort", forward);
+    }
+    // The stream has ended, or it was silent for too long: a new snapshot says how things are.
+    if (!signal.aborted) this.wait(heard ? 1_000 : 0, () => void this.load());
+  }
+
+  private async read(response: Response, heard: () => void): Promise<void> {
+    const reader = response.body!.getReader();
+    const decoder = new TextDecoder();
+    const parser = new StreamParser((event) => this.take(event));
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      heard();
+      parser.push(decoder.decode(value, { stream: true }));
+    }
+  }
+
+  private take(event: StreamEvent): void {
+    if (event.type === "tasks") this.tell({ kind: "tasks", table: JSON.parse(event.data) as TaskTable });
+    if (event.type !== "job") return;
+    const job = JSON.parse(event.data) as Job;
+    if (job.incarnation !== this.job!.incarnation) return void this.load();
+    this.job = job;
+    this.tell({ kind: "job", job, at: this.browser.now() });
+  }
+
+  /** Nobody answers, or what answers refuses. */
+  private lost(error: unknown): void {
+    const now = this.browser.now();
+    if (this.goneSince === 0) this.goneSince = now;
+    const delay = retryMillis(this.failures);
+    this.failures += 1;
+    const refused = error instanceof Problem;
+    if (this.job?.verdict && !refused) {
+      this.tell({ kind: "connection", connection: { kind: "over", since: this.goneSince } });
+    } else {
+      const reason = refused ? error.message : "The job's ApplicationMaster does not answer.";
+      const command = refused ? error.command : "";
+      this.tell({
+        kind: "connection",
+        connection: { kind: "gone", since: this.goneSince, reason, command, retryAt: now + delay },
+      });
+    }
+    this.wait(delay, () => void this.load());
+  }
+}

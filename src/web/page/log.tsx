@@ -1,0 +1,204 @@
+// The log section: which logs, which lines of them.
+import { h } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { taskPath } from "./format";
+import { combined } from "./log_text";
+import { MergedLog } from "./log_merged";
+import { OneLog } from "./log_one";
+import type { Job, Task } from "./types";
+
+/** Which log to show: a task, "am", or "" for all and "type*" for all of a type. */
+export interface Chosen {
+  task: string;
+  /** Rises with each wish, so that the same task can be wished again. */
+  turn: number;
+}
+
+interface Props {
+  job: Job;
+  tasks: Task[];
+  chosen: Chosen;
+  choose: (task: string) => void;
+  alive: boolean;
+  utc: boolean;
+  now: number;
+}
+
+/** More tasks are not offered one by one: the box takes any name. */
+const kMostOffered = 500;
+const kSince: [string, number][] = [
+  ["all", 0],
+  ["last hour", 3_600_000],
+  ["last 10 min", 600_000],
+];
+
+/** Waits until typing has paused. */
+function usePaused(value: string, millis: number): string {
+  const [paused, setPaused] = useState(value);
+  useEffect(() => {
+    const timer = setTimeout(() => setPaused(value), millis);
+    return () => clearTimeout(timer);
+  }, [value]);
+  return paused;
+}
+
+function TaskBox({ tasks, job, value, choose }: { tasks: Task[]; job: Job; value: string; choose: (task: string) => void }) {
+  const [text, setText] = useState(value);
+  useEffect(() => setText(value), [value]);
+  const known = (name: string) =>
+    name === "am" || name === "*" || job.types.some((type) => name === `${type.name}*`) || tasks.some((task) => task.task === name);
+  return (
+    <label>
+      Log of{" "}
+      <input
+        list="log-tasks"
+        value={text}
+        spellcheck={false}
+        size={14}
+        aria-invalid={!known(text)}
+        onFocus={(event) => event.currentTarget.select()}
+        onInput={(event) => {
+          setText(event.currentTarget.value);
+          if (known(event.currentTarget.value)) choose(event.currentTarget.value);
+        }}
+      />
+      <datalist id="log-tasks">
+        <option value="*">all tasks, merged</option>
+        {job.types.map((type) => (
+          <option key={type.name} value={`${type.name}*`}>
+            all of {type.name}, merged
+          </option>
+        ))}
+        <option value="am">the ApplicationMaster</option>
+        {tasks.slice(0, kMostOffered).map((task) => (
+          <option key={task.task} value={task.task} />
+        ))}
+      </datalist>
+    </label>
+  );
+}
+
+export function Logs({ job, tasks, chosen, choose, alive, utc, now }: Props) {
+  const [stream, setStream] = useState("stdout");
+  const [attempt, setAttempt] = useState<number | null>(null);
+  const [typed, setTyped] = useState("");
+  const [level, setLevel] = useState("");
+  const [hideOthers, setHideOthers] = useState(false);
+  const [jump, setJump] = useState(0);
+  const [range, setRange] = useState(0);
+  const [since, setSince] = useState<number | undefined>(undefined);
+  const pattern = combined(usePaused(typed, 300), level);
+
+  const name = chosen.task;
+  const merged = name.endsWith("*");
+  const task = tasks.find((one) => one.task === name);
+  useEffect(() => {
+    setAttempt(null);
+    // A failed program's last words are mostly on stderr.
+    if (task?.state === "FAILED" && chosen.turn > 0) setStream("stderr");
+  }, [name, chosen.turn]);
+  const newest = task?.attempt ?? 0;
+  const run = attempt ?? newest;
+  const master = name === "am";
+  const usedStream = master ? "am" : stream;
+  const usedAttempt = master || stream === "executor" ? 0 : run;
+
+  return (
+    <section id="logs">
+      <h2>Logs</h2>
+      <div class="tools">
+        <TaskBox tasks={tasks} job={job} value={name} choose={choose} />
+        {!master && (
+          <select aria-label="Stream" value={stream} onChange={(event) => setStream(event.currentTarget.value)}>
+            <option value="stdout">stdout</option>
+            <option value="stderr">stderr</option>
+            {merged && <option value="stdout,stderr">stdout and stderr</option>}
+            <option value="executor">executor</option>
+          </select>
+        )}
+        {task && newest > 1 && stream !== "executor" && (
+          <select aria-label="Run" value={run} onChange={(event) => setAttempt(Number(event.currentTarget.value))}>
+            {Array.from({ length: newest }, (_, i) => newest - i).map((number) => (
+              <option key={number} value={number}>
+                run {number}
+              </option>
+            ))}
+          </select>
+        )}
+        {merged && (
+          <select
+            aria-label="Time"
+            value={range}
+            onChange={(event) => {
+              const millis = Number(event.currentTarget.value);
+              setRange(millis);
+              setSince(millis === 0 ? undefined : Math.floor(now - millis));
+            }}
+          >
+            {kSince.map(([label, millis]) => (
+              <option key={millis} value={millis}>
+                {label}
+              </option>
+            ))}
+          </select>
+        )}
+        <input
+          type="search"
+          class="pattern"
+          placeholder="pattern (RE2), Enter: first hit"
+          aria-label="Pattern"
+          spellcheck={false}
+          maxLength={500}
+          value={typed}
+          onInput={(event) => setTyped(event.currentTarget.value)}
+          onKeyDown={(event) => event.key === "Enter" && setJump(jump + 1)}
+        />
+        <select aria-label="Level" value={level} onChange={(event) => setLevel(event.currentTarget.value)}>
+          <option value="">all levels</option>
+          <option value="warnings">warnings and errors</option>
+          <option value="errors">errors</option>
+        </select>
+        <label>
+          <input type="checkbox" checked={hideOthers} onChange={(event) => setHideOthers(event.currentTarget.checked)} /> hide
+          others
+        </label>
+        {!merged && (
+          <button
+            onClick={() => {
+              setTyped("");
+              setLevel("errors");
+              setJump(jump + 1);
+            }}
+          >
+            First error
+          </button>
+        )}
+      </div>
+      {merged ? (
+        <MergedLog
+          job={job.id}
+          type={name.slice(0, -1)}
+          streams={stream}
+          pattern={pattern}
+          hideOthers={hideOthers}
+          alive={alive}
+          utc={utc}
+          since={since}
+        />
+      ) : usedAttempt > 0 || master || stream === "executor" ? (
+        <OneLog
+          job={job.id}
+          task={taskPath(name)}
+          attempt={usedAttempt}
+          stream={usedStream}
+          pattern={pattern}
+          hideOthers={hideOthers}
+          alive={alive}
+          jump={jump}
+        />
+      ) : (
+        <p class="quiet">{name ? `${name} has not started yet.` : "No task has started yet."}</p>
+      )}
+    </section>
+  );
+}

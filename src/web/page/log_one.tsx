@@ -1,0 +1,231 @@
+// One log: windowed by byte offset, followed at its end, searched on the server.
+import { Fragment, h } from "preact";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { getJson, jobAddress } from "./api";
+import { bytes } from "./format";
+import { Lines, type ShownLine } from "./lines";
+import { markerOf, nextHit } from "./log_text";
+import { hasNewer, openAt, openEnd, withNewer, withOlder, type LogWindow, type Read } from "./log_window";
+import { useRefresh } from "./refresh";
+import type { LogBlock } from "./types";
+
+/** More hits than that are not listed. */
+const kMostHits = 1_000;
+const kFollowMillis = 1_000;
+
+interface Hits {
+  lines: ShownLine[];
+  /** From where to search on when the log has grown; null: the search is still going on. */
+  end: number | null;
+  scanned: number;
+}
+
+const kNoHits: Hits = { lines: [], end: null, scanned: 0 };
+
+/** Searches the log from `hits.scanned` to its end, and tells what was found after each answer. */
+async function search(address: string, pattern: string, hits: Hits, tell: (hits: Hits) => void, signal: AbortSignal) {
+  let found = hits;
+  for (;;) {
+    const wanted = kMostHits - found.lines.length;
+    if (wanted <= 0) return tell({ ...found, end: found.scanned });
+    const query = `offset=${found.scanned}&limit=1048576&match=${encodeURIComponent(pattern)}&hits=${wanted}`;
+    const block = await getJson<LogBlock>(`${address}?${query}`, signal);
+    const fresh = block.rows.filter((row) => row[2]).map(([key, text]) => ({ key, text, hit: true }));
+    const scanned = block.next ?? block.end;
+    // A line without an end yet comes again when it has one.
+    const whole = fresh.filter((line) => block.next !== null || line.key < block.end);
+    const going = block.next !== null && block.next > found.scanned;
+    found = { lines: found.lines.concat(whole), scanned, end: going ? null : scanned };
+    tell(found);
+    if (!going) return;
+  }
+}
+
+interface Props {
+  job: string;
+  /** "worker-1", or "am" */
+  task: string;
+  attempt: number;
+  stream: string;
+  /** RE2; empty: no search */
+  pattern: string;
+  hideOthers: boolean;
+  /** The log may grow. */
+  alive: boolean;
+  /** Rises with each wish to see the first hit. */
+  jump: number;
+}
+
+export function OneLog({ job, task, attempt, stream, pattern, hideOthers, alive, jump }: Props) {
+  const address = jobAddress(job, `logs/${task}/${attempt}/${stream}`);
+  const read: Read = (offset, limit) => getJson<LogBlock>(`${address}?offset=${offset}&limit=${limit}`);
+  const [view, setView] = useState<LogWindow | null>(null);
+  const [follow, setFollow] = useState(true);
+  const [goal, setGoal] = useState<{ key: number; turn: number } | null>(null);
+  const [hits, setHits] = useState<Hits>(kNoHits);
+  const [current, setCurrent] = useState(-1);
+  const [trouble, setTrouble] = useState("");
+  const state = useRef({ busy: false, address, view });
+  state.current.address = address;
+  state.current.view = view;
+
+  // One request at a time: what comes while one is under way is left out, since scrolling asks again.
+  const change = async (make: (view: LogWindow | null) => Promise<LogWindow>) => {
+    if (state.current.busy) return;
+    state.current.busy = true;
+    try {
+      const next = await make(state.current.view);
+      if (state.current.address === address) setView(next);
+      setTrouble("");
+    } catch (error) {
+      if (state.current.address === address) setTrouble((error as Error).message);
+    } finally {
+      state.current.busy = false;
+    }
+  };
+
+  useEffect(() => {
+    setView(null);
+    setFollow(true);
+    setGoal(null);
+    state.current.busy = false;
+    state.current.view = null;
+    void change(() => openEnd(read));
+  }, [address]);
+  useRefresh(
+    () => change((now) => (now === null ? openEnd(read) : follow || !hasNewer(now) ? withNewer(read, now) : Promise.resolve(now))),
+    alive ? kFollowMillis : null,
+    [address, follow],
+  );
+
+  const goTo = async (index: number) => {
+    const hit = hits.lines[index];
+    if (!hit) return;
+    setCurrent(index);
+    setFollow(false);
+    const held = view && view.lines.length > 0 && hit.key >= view.begin && hit.key < view.end;
+    if (!held && !hideOthers) await change(() => openAt(read, hit.key));
+    setGoal((before) => ({ key: hit.key, turn: (before?.turn ?? 0) + 1 }));
+  };
+
+  useEffect(() => {
+    setHits(kNoHits);
+    setCurrent(-1);
+    if (!pattern) return;
+    const abort = new AbortController();
+    search(address, pattern, kNoHits, setHits, abort.signal).catch((error) => {
+      if (!abort.signal.aborted) setTrouble((error as Error).message);
+    });
+    return () => abort.abort();
+  }, [address, pattern]);
+  useRefresh(
+    async (signal) => {
+      if (pattern && hits.end !== null && view && view.size > hits.end && hits.lines.length < kMostHits) {
+        await search(address, pattern, { ...hits, end: null }, setHits, signal).catch(() => {});
+      }
+    },
+    alive && pattern ? 2_000 : null,
+    [address, pattern],
+  );
+  const jumped = useRef(0);
+  useEffect(() => {
+    if (jump !== jumped.current && hits.lines.length > 0) {
+      jumped.current = jump;
+      void goTo(0);
+    }
+  }, [jump, hits]);
+
+  const marker = useMemo(() => markerOf(pattern), [pattern]);
+  const lines = useMemo<ShownLine[]>(() => {
+    if (pattern && hideOthers) return hits.lines;
+    const offsets = new Set(hits.lines.map((line) => line.key));
+    return (view?.lines ?? []).map((line) => ({ key: line.offset, text: line.text, hit: offsets.has(line.offset) }));
+  }, [view, hits, pattern, hideOthers]);
+
+  const size = view?.size ?? 0;
+  const place = view && size > 0 ? (follow ? size : goal && hits.lines[current] ? hits.lines[current].key : view.begin) : 0;
+  return (
+    <Fragment>
+      {pattern && (
+        <HitBar hits={hits} size={size} current={current} go={(step) => void goTo(nextHit(current, hits.lines.length, step))} />
+      )}
+      {trouble && (
+        <p class="bad" role="alert">
+          {trouble}
+        </p>
+      )}
+      {view && view.dropped.bytes > 0 && (
+        <p class="quiet">
+          {bytes(view.dropped.bytes)} in the middle of this log were dropped (tony.task.log.max-size).
+        </p>
+      )}
+      <Lines
+        label={`${stream} of ${task}`}
+        lines={lines}
+        marker={marker}
+        goal={goal}
+        follow={follow}
+        setFollow={setFollow}
+        onTop={hideOthers && pattern ? undefined : () => view && view.begin > 0 && void change((now) => withOlder(read, now!))}
+        onBottom={
+          hideOthers && pattern ? undefined : () => view && hasNewer(view) && void change((now) => withNewer(read, now!))
+        }
+      />
+      {view && lines.length === 0 && <p class="quiet">{pattern && hideOthers ? "No line matches." : "Nothing printed yet."}</p>}
+      <div class="tools place">
+        <label>
+          <input type="checkbox" checked={follow} onChange={(event) => {
+            const on = event.currentTarget.checked;
+            setFollow(on);
+            if (on && view && hasNewer(view)) void change(() => openEnd(read));
+          }} />{" "}
+          follow
+        </label>
+        <input
+          type="range"
+          class="bytes"
+          min={0}
+          max={Math.max(1, size)}
+          step={1}
+          value={place}
+          aria-label="Place in the log"
+          aria-valuetext={`${bytes(place)} of ${bytes(size)}`}
+          onChange={(event) => {
+            const offset = Number(event.currentTarget.value);
+            setFollow(false);
+            void change(() => openAt(read, offset)).then(() =>
+              setGoal((before) => ({ key: offset, turn: (before?.turn ?? 0) + 1 })),
+            );
+          }}
+        />
+        <span class="quiet">{bytes(size)}</span>
+        <a class="button" href={`${address}/raw`} download>
+          Download
+        </a>
+      </div>
+    </Fragment>
+  );
+}
+
+function HitBar(props: { hits: Hits; size: number; current: number; go: (step: 1 | -1) => void }) {
+  const { hits, size, current, go } = props;
+  const count = hits.lines.length;
+  const searching = hits.end === null;
+  const many = count >= kMostHits ? "+" : "";
+  return (
+    <div class="tools" role="status">
+      <span>
+        {count > 0 ? `${current < 0 ? "–" : current + 1} / ${count}${many}` : searching ? "" : "not found"}
+        {searching && size > 0 && ` searching, ${Math.round((hits.scanned / size) * 100)} %`}
+      </span>
+      <span class="group">
+        <button disabled={count === 0} onClick={() => go(-1)}>
+          ◂ previous
+        </button>
+        <button disabled={count === 0} onClick={() => go(1)}>
+          next ▸
+        </button>
+      </span>
+    </div>
+  );
+}

@@ -1,0 +1,203 @@
+// The live page of a job: takes the place of the page without scripts, from which it was started.
+import { Fragment, h, render } from "preact";
+import { useEffect, useMemo, useReducer, useState } from "preact/hooks";
+import { behindProxy, getJson, jobAddress, postJson } from "./api";
+import { Charts } from "./charts";
+import { AdviceSection, Config, Past, StacksSection } from "./details";
+import { Freshness, Head, VerdictCard, VisualizationCard, WaitCard } from "./first";
+import { memorySetting } from "./format";
+import { Live } from "./live";
+import { Logs, type Chosen } from "./log";
+import { useRefresh } from "./refresh";
+import { apply, kNothing, type News, type State } from "./store";
+import { Tasks } from "./tasks";
+import { TimelineSection } from "./timeline";
+import type { Advice, ConfigKey, Errors, Job, Meaning, Stacks, Timeline } from "./types";
+
+const proxied = behindProxy(location.pathname);
+
+/** Starts the connection, and gathers its news into one state per frame. */
+function useLive(): State {
+  const [state, tell] = useReducer((held: State, news: News[]) => news.reduce(apply, held), kNothing);
+  useEffect(() => {
+    let queue: News[] = [];
+    const flush = () => {
+      tell(queue);
+      queue = [];
+    };
+    const live = new Live(
+      {
+        now: () => Date.now(),
+        later: (millis, action) => {
+          const timer = setTimeout(action, millis);
+          return () => clearTimeout(timer);
+        },
+        hidden: () => document.hidden,
+        fetch: (address, options) => fetch(address, options),
+        proxied,
+      },
+      (news) => {
+        queue.push(news);
+        if (queue.length === 1) setTimeout(flush, 0);
+      },
+    );
+    live.start();
+    const listen = () => live.visibilityChanged();
+    document.addEventListener("visibilitychange", listen);
+    return () => document.removeEventListener("visibilitychange", listen);
+  }, []);
+  return state;
+}
+
+/** The browser's clock each second, for durations that grow by themselves. */
+function useNow(skew: number): number {
+  const [now, setNow] = useState(Date.now());
+  useEffect(() => {
+    const timer = setInterval(() => !document.hidden && setNow(Date.now()), 1_000);
+    return () => clearInterval(timer);
+  }, []);
+  return now + skew;
+}
+
+/** A resource beside the stream: fetched again each `millis`, and when one of `inputs` changes. Null until it is there. */
+function useResource<T>(job: Job | null, resource: string, millis: number | null, inputs: unknown[]): T | null {
+  const [value, setValue] = useState<T | null>(null);
+  const load = async (signal: AbortSignal) => {
+    if (!job) return;
+    try {
+      const next = await getJson<T>(jobAddress(job.id, resource), signal);
+      if (!signal.aborted) setValue(next);
+    } catch {
+      // Not served (404), or nobody answers, which the connection tells: what there is stays.
+    }
+  };
+  useRefresh(load, job ? millis : null, [job?.id, ...inputs]);
+  return value;
+}
+
+const kRarely = 60_000;
+
+/** What changes with events only is asked for when there are new ones, but not with each of a burst. */
+function useSequenceStep(sequence: number, millis: number): number {
+  const [step, setStep] = useState(sequence);
+  useEffect(() => {
+    if (sequence === step) return;
+    const timer = setTimeout(() => setStep(sequence), millis);
+    return () => clearTimeout(timer);
+  }, [sequence === step, step]);
+  return step;
+}
+
+function guiltyOrFirst(state: State): string {
+  const guilty = state.job?.verdict?.guilty;
+  if (guilty) return guilty;
+  const failed = state.tasks.find((task) => task.state === "FAILED");
+  return failed?.task ?? state.tasks[0]?.task ?? "am";
+}
+
+function useStacks(job: Job | null) {
+  const [turn, setTurn] = useState(0);
+  const stacks = useResource<Stacks>(job, "stacks", kRarely, [turn]);
+  const take =
+    job?.may.stacks && !proxied
+      ? () => void postJson(jobAddress(job.id, "stacks"), {}).then(() => setTurn(turn + 1), () => {})
+      : null;
+  return { stacks, take };
+}
+
+const kNoTasks: Timeline = { rows: [], ends: { rows: [] }, epochs: [], begin_millis: 0, now_millis: 0, dropped: 0 };
+
+function Page() {
+  const state = useLive();
+  const { job, tasks, connection } = state;
+  const now = useNow(state.clockSkew);
+  const [utc, setUtc] = useState(localStorage.getItem("tony-utc") === "yes");
+  const [chosen, setChosen] = useState<Chosen>({ task: "", turn: 0 });
+  const alive = !!job && job.phase !== "ENDED" && connection.kind !== "over";
+  const step = useSequenceStep(job?.sequence ?? 0, tasks.length > 2_000 ? 5_000 : 1_000);
+  const timeline = useResource<Timeline>(job, "timeline", kRarely, [step, state.generation]) ?? kNoTasks;
+  const failures = (job?.counts.FAILED ?? 0) + (job?.attempt ?? 0) + (job?.verdict ? 1 : 0);
+  const wrong = !!job && (job.verdict?.outcome === "FAILED" || failures > 1);
+  const errors = useResource<Errors>(wrong ? job : null, "errors", kRarely, [failures]);
+  const config = useResource<{ keys: ConfigKey[] }>(job, "config", kRarely * 10, [state.generation]);
+  const metrics = useResource<{ metrics: Meaning[] }>(job, "metrics", 10_000, [state.generation]);
+  const advice = useResource<{ advice: Advice[] }>(job, "advice", kRarely, [!!job?.verdict]);
+  const { stacks, take } = useStacks(job);
+  const memory = useMemo(() => memoryByType(config?.keys ?? []), [config]);
+  const restarts = useMemo(() => timeline.epochs.map((epoch) => epoch.millis), [timeline]);
+
+  useEffect(() => {
+    if (job) document.title = `${job.state} – ${job.name || job.id}`;
+  }, [job?.state, job?.name]);
+  const changeUtc = (wanted: boolean) => {
+    localStorage.setItem("tony-utc", wanted ? "yes" : "no");
+    setUtc(wanted);
+  };
+  const open = (task: string) => {
+    setChosen({ task, turn: chosen.turn + 1 });
+    document.getElementById("logs")?.scrollIntoView({ block: "start" });
+  };
+
+  if (!job) {
+    return (
+      <main>
+        <Freshness connection={connection} now={now} utc={utc} />
+      </main>
+    );
+  }
+  return (
+    <Fragment>
+      <Head job={job} now={now} utc={utc} proxied={proxied} onUtc={changeUtc} />
+      <nav aria-label="Sections">
+        <a href="#tasks">Tasks</a>
+        <a href="#timeline">Timeline</a>
+        {metrics && metrics.metrics.length > 0 && <a href="#charts">Charts</a>}
+        <a href="#logs">Logs</a>
+        {stacks && <a href="#stacks">Stacks</a>}
+        {config && <a href="#config">Configuration</a>}
+        <Freshness connection={connection} now={now} utc={utc} />
+      </nav>
+      <main>
+        <VerdictCard job={job} errors={errors} open={open} />
+        <WaitCard job={job} now={now} />
+        <VisualizationCard job={job} proxied={proxied} />
+        {advice && <AdviceSection advice={advice.advice} />}
+        <Tasks tasks={tasks} counts={job.counts} now={job.ended_millis ?? now} memory={memory} open={open} />
+        {timeline.rows.length > 0 && (
+          <TimelineSection timeline={timeline} now={now} ended={job.ended_millis} utc={utc} open={open} />
+        )}
+        {metrics && <Charts job={job} meanings={metrics.metrics} now={now} utc={utc} alive={alive} restarts={restarts} />}
+        <Logs
+          job={job}
+          tasks={tasks}
+          chosen={chosen.task ? chosen : { task: guiltyOrFirst(state), turn: 0 }}
+          choose={(task) => setChosen({ task, turn: chosen.turn + 1 })}
+          alive={alive}
+          utc={utc}
+          now={now}
+        />
+        {stacks && <StacksSection stacks={stacks} utc={utc} take={take} jobId={job.id} />}
+        <Past job={job} utc={utc} />
+        {config && <Config keys={config.keys} />}
+      </main>
+      <footer>
+        In a terminal, also later: <code>tony status {job.id}</code>, <code>tony logs {job.id}</code>.
+      </footer>
+    </Fragment>
+  );
+}
+
+/** The memory that each type asks for, of tony.TYPE.memory. */
+function memoryByType(keys: ConfigKey[]): Map<string, number> {
+  const result = new Map<string, number>();
+  for (const { key, value } of keys) {
+    const match = /^tony\.([A-Za-z0-9_.-]+)\.memory$/.exec(key);
+    const size = match && memorySetting(value);
+    if (size) result.set(match![1], size);
+  }
+  return result;
+}
+
+document.body.textContent = "";
+document.body.className = "live";
+render(<Page />, document.body);

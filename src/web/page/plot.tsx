@@ -1,0 +1,156 @@
+// One chart by uPlot: its axes, colours, marks of restarts, and a legend that follows the pointer.
+import { h } from "preact";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import uPlot from "uplot";
+import { newest, type Chart } from "./chart_data";
+import { clock, quantity, tick } from "./format";
+import { useSize } from "./window";
+
+const kColors = ["#3b7ddd", "#dd7a2f", "#2f9e6e", "#c2455c", "#8a63d2", "#a88508", "#1aa0b3", "#d15fb0"];
+
+export const colorOf = (index: number) => kColors[index % kColors.length];
+
+interface Props {
+  chart: Chart;
+  unit: string;
+  title: string;
+  utc: boolean;
+  from: number;
+  to: number;
+  /** Restarts of the job, Unix milliseconds. */
+  restarts: number[];
+}
+
+/** Marks restarts of the job over the lines. */
+function drawRestarts(plot: uPlot, restarts: number[], color: string) {
+  const { ctx, bbox } = plot;
+  ctx.save();
+  ctx.strokeStyle = color;
+  ctx.setLineDash([4, 3]);
+  for (const millis of restarts) {
+    const x = plot.valToPos(millis / 1000, "x", true);
+    if (x < bbox.left || x > bbox.left + bbox.width) continue;
+    ctx.beginPath();
+    ctx.moveTo(x, bbox.top);
+    ctx.lineTo(x, bbox.top + bbox.height);
+    ctx.stroke();
+  }
+  ctx.restore();
+}
+
+function seriesOf(chart: Chart): uPlot.Series[] {
+  return chart.lines.map((line) => ({
+    label: line.label,
+    stroke: line.part === "edge" ? "transparent" : colorOf(line.color),
+    width: 1.5,
+    points: { show: false },
+  }));
+}
+
+interface Wishes extends Props {
+  width: number;
+  pointed: (index: number | null) => void;
+}
+
+function optionsOf({ chart, unit, utc, width, pointed }: Wishes, now: { current: Props }, element: Element): uPlot.Options {
+  const style = getComputedStyle(element);
+  const color = (name: string) => style.getPropertyValue(`--${name}`).trim();
+  const axis = {
+    stroke: color("quiet"),
+    grid: { stroke: color("line"), width: 1 },
+    ticks: { stroke: color("line"), width: 1 },
+    font: "11px system-ui, sans-serif",
+  };
+  return {
+    width,
+    height: 170,
+    legend: { show: false },
+    cursor: { sync: { key: "job" }, drag: { x: false, y: false }, points: { size: 6 } },
+    tzDate: utc ? (seconds) => uPlot.tzDate(new Date(seconds * 1000), "Etc/UTC") : undefined,
+    scales: {
+      x: { range: () => [now.current.from / 1000, now.current.to / 1000] },
+      // From zero on, but for values such as losses, which lie close together far from it.
+      y: { range: (_plot, low, high) => yRange(low, high) },
+    },
+    axes: [
+      { ...axis, size: 28, space: 60, values: (_plot, splits, _axis, _space, step) => splits.map((at) => tick(at * 1000, step, utc)) },
+      { ...axis, size: 62, values: (_plot, splits) => splits.map((value) => quantity(value, unit)) },
+    ],
+    series: [{}, ...seriesOf(chart)],
+    bands: chart.bands.map((band) => ({
+      series: [band.upper + 1, band.lower + 1],
+      fill: colorOf(band.color) + (band.inner ? "55" : "2a"),
+    })),
+    hooks: {
+      draw: [(plot) => drawRestarts(plot, now.current.restarts, color("bad"))],
+      setCursor: [(plot) => pointed(plot.cursor.idx ?? null)],
+    },
+  };
+}
+
+/** The range of the vertical axis for values between `low` and `high`. */
+export function yRange(low: number | null, high: number | null): [number, number] {
+  if (low === null || high === null || !Number.isFinite(low) || !Number.isFinite(high)) return [0, 1];
+  if (low >= 0 && low < high * 0.7) return [0, high * 1.08 || 1];
+  const room = (high - low) * 0.1 || Math.abs(high) * 0.1 || 1;
+  return [low >= 0 ? Math.max(0, low - room) : low - room, high + room];
+}
+
+/** What decides the plot's options; if it changes, the plot is made anew. */
+const shapeOf = (chart: Chart) => chart.lines.map((line) => `${line.label} ${line.part}`).join("\n");
+
+export function Plot(props: Props) {
+  const { chart, unit, title, utc } = props;
+  const { element, width } = useSize<HTMLDivElement>();
+  const plot = useRef<uPlot | null>(null);
+  const now = useRef(props);
+  now.current = props;
+  const [pointed, setPointed] = useState<number | null>(null);
+  const scheme = useScheme();
+  const data = () => [chart.times, ...chart.lines.map((line) => line.values)] as uPlot.AlignedData;
+
+  useLayoutEffect(() => {
+    if (width === 0) return;
+    const wishes = { ...props, width, pointed: setPointed };
+    plot.current = new uPlot(optionsOf(wishes, now, element.current!), data(), element.current!);
+    return () => {
+      plot.current?.destroy();
+      plot.current = null;
+    };
+  }, [shapeOf(chart), unit, utc, scheme, width > 0]);
+  useEffect(() => plot.current?.setData(data()), [chart, props.from, props.to]);
+  useEffect(() => {
+    if (width > 0) plot.current?.setSize({ width, height: 170 });
+  }, [width]);
+
+  const at = pointed !== null && pointed < chart.times.length ? pointed : null;
+  const value = (values: (number | null)[]) => quantity(at === null ? newest(values) : values[at], unit);
+  return (
+    <figure class="chart">
+      <figcaption>
+        <b>{title}</b>
+        <span class="quiet">{at === null ? "now" : clock(chart.times[at] * 1000, utc)}</span>
+      </figcaption>
+      <div ref={element} class="plot" role="img" aria-label={`${title}: ${chart.lines.map((line) => `${line.label} ${value(line.values)}`).join(", ")}`} />
+      <ul class="values">
+        {chart.lines.map((line) => (
+          <li key={line.label} class={line.part} style={{ "--color": colorOf(line.color) }}>
+            {line.label} <span>{value(line.values)}</span>
+          </li>
+        ))}
+      </ul>
+    </figure>
+  );
+}
+
+/** "dark" or "light", which decides the colours that a canvas is drawn with. */
+export function useScheme(): string {
+  const query = matchMedia("(prefers-color-scheme: dark)");
+  const [dark, setDark] = useState(query.matches);
+  useEffect(() => {
+    const listen = () => setDark(query.matches);
+    query.addEventListener("change", listen);
+    return () => query.removeEventListener("change", listen);
+  }, []);
+  return dark ? "dark" : "light";
+}

@@ -1,0 +1,177 @@
+// What the API answers, as src/web/api/openapi.json describes it. Only what the page reads is here.
+
+/** Unix milliseconds. */
+export type Millis = number;
+
+export interface Exit {
+  description: string;
+  code: number | null;
+  signal: number | null;
+  tail: string;
+}
+
+export interface Verdict {
+  outcome: "SUCCEEDED" | "FAILED" | "KILLED";
+  reason: string;
+  sentence: string;
+  guilty: string | null;
+  exit: Exit | null;
+}
+
+export interface Job {
+  id: string;
+  name: string | null;
+  user: string | null;
+  framework: string | null;
+  backend: string | null;
+  state: string;
+  phase: string;
+  attempt: number;
+  incarnation: number;
+  submitted_millis: Millis | null;
+  state_since_millis: Millis | null;
+  ended_millis: Millis | null;
+  now_millis: Millis;
+  verdict: Verdict | null;
+  waiting: { what: string; since_millis: Millis; missing: string[]; unblock: string } | null;
+  visualization: string | null;
+  notes: string[];
+  attempts: {
+    attempt: number;
+    began_millis: Millis | null;
+    ended_millis: Millis;
+    cause: string;
+    guilty: string | null;
+    error: string | null;
+  }[];
+  types: { name: string; instances: number; tracked: boolean }[];
+  counts: Record<string, number>;
+  sequence: number;
+  may: { stop: boolean; stop_command: string; stacks?: boolean };
+}
+
+/** A table as columns: the names once, then one row of values for each entry. */
+export interface Table {
+  columns: string[];
+  rows: (string | number | null)[][];
+}
+
+export interface TaskTable extends Table {
+  next: string | null;
+  total: number;
+  sequence: number;
+}
+
+/** One task; null: not known. The names are those of the API's columns. */
+export interface Task {
+  task: string;
+  state: string;
+  attempt: number;
+  host: string | null;
+  started_millis: Millis | null;
+  ended_millis: Millis | null;
+  sentence: string | null;
+  exit: string | null;
+  cpu_seconds: number | null;
+  memory_bytes: number | null;
+  max_memory_bytes: number | null;
+  gpu_utilization: number | null;
+  gpu_memory_bytes: number | null;
+  step: number | null;
+  seconds: number | null;
+  steps_per_second?: number | null;
+}
+
+export interface Timeline {
+  /** task, kind, begin_millis, end_millis, attempt */
+  rows: [string, string, Millis, Millis | null, number][];
+  /** task, state, millis, attempt */
+  ends: { rows: [string, string, Millis, number][] };
+  epochs: { epoch: number; millis: Millis; cause: string; guilty: string | null; lost: boolean }[];
+  begin_millis: Millis;
+  now_millis: Millis;
+  dropped: number;
+}
+
+export interface LogBlock {
+  offset: number;
+  end: number;
+  size: number;
+  dropped: { offset: number; bytes: number };
+  /** offset, text, and with a pattern whether the line is a hit */
+  rows: [number, string, boolean?][];
+  partial: boolean;
+  next: number | null;
+  hits: number;
+}
+
+export interface MergedLogs {
+  /** millis, task, attempt, stream, text */
+  rows: [Millis | null, string, number, string, string][];
+  next: string | null;
+  more: boolean;
+}
+
+export interface FoundError {
+  task: string;
+  attempt: number;
+  stream: string;
+  line: number;
+  millis: Millis | null;
+  before: string[];
+  lines: string[];
+  mention: boolean;
+}
+
+export interface Errors {
+  failure: { sentence: string; guilty: string | null; attempt: number; exit: Exit | null } | null;
+  own: FoundError | null;
+  printed: boolean;
+  after: FoundError | null;
+}
+
+export interface ConfigKey {
+  key: string;
+  value: string;
+  origin: string;
+  default: string | null;
+  differs: boolean;
+  known: boolean;
+}
+
+export interface Meaning {
+  name: string;
+  unit: string;
+  title: string;
+}
+
+/** One line of a chart: of a task, or a quantile over the tasks of a type. */
+export interface Series {
+  name: string;
+  task: string | null;
+  type: string | null;
+  quantile: number | null;
+  mean: (number | null)[];
+  min: (number | null)[];
+  max: (number | null)[];
+}
+
+export interface Metrics {
+  begin_millis: Millis;
+  step_millis: number;
+  series: Series[];
+}
+
+export interface Advice {
+  name: string;
+  severity: string;
+  sentence: string;
+  cost: string | null;
+  lines: string[];
+}
+
+export interface Stacks {
+  taken_millis: Millis | null;
+  groups: { tasks: string[]; stack: string }[];
+  missing: string[];
+}

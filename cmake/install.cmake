@@ -20,6 +20,10 @@ endif()
 
 # Links among the documents hold, as everything is where it is in the repository.
 install(FILES README.md CHANGELOG.md LICENSE DESTINATION share/doc/tony)
+# The licences of what the job's page is made of want to be with every copy.
+foreach(library preact uplot)
+  install(FILES third_party/web/${library}/LICENSE DESTINATION share/doc/tony RENAME LICENSE.${library})
+endforeach()
 install(DIRECTORY docs examples integrations DESTINATION share/doc/tony USE_SOURCE_PERMISSIONS
         PATTERN __pycache__ EXCLUDE)
 

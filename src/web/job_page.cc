@@ -13,6 +13,7 @@
 #include "core/record/duration_text.h"
 #include "core/record/job_wait.h"
 #include "web/http/html.h"
+#include "web/page_files.h"
 
 namespace tony::web {
 namespace {
@@ -84,12 +85,13 @@ std::string Head(const core::ObservedJob& job) {
   const bool alive = !job.view.verdict && !job.lost;
   return absl::StrCat(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n",
-      alive ? absl::StrCat("<meta http-equiv=\"refresh\" content=\"", kRefreshSeconds, "\">\n")
+      alive ? absl::StrCat("<noscript><meta http-equiv=\"refresh\" content=\"", kRefreshSeconds,
+                           "\"></noscript>\n")
             : "",
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n",
-      "<link rel=\"icon\" href=\"data:,\">\n<link rel=\"stylesheet\" href=\"", StyleLink(),
-      "\">\n<title>", Escape(absl::StrCat(job.StateName(), " – ", job.view.job.name)),
-      "</title>\n</head>\n");
+      "<link rel=\"icon\" href=\"data:,\">\n<link rel=\"stylesheet\" href=\"", PageStyle().name,
+      "\">\n<script src=\"", PageScript().name, "\" defer></script>\n<title>",
+      Escape(absl::StrCat(job.StateName(), " – ", job.view.job.name)), "</title>\n</head>\n");
 }
 
 std::string Headline(const core::ObservedJob& job, int64_t now_millis) {
@@ -300,13 +302,11 @@ std::string Foot(const core::ObservedJob& job, int64_t now_millis) {
 }  // namespace
 
 std::string RenderJobPage(const core::ObservedJob& job, int64_t now_millis) {
-  return absl::StrCat(Head(job), "<body>\n", Headline(job, now_millis), "<main>\n",
+  return absl::StrCat(Head(job), "<body class=\"plain\">\n", Headline(job, now_millis), "<main>\n",
                       VerdictCard(job), WaitCard(job, now_millis), VisualizationCard(job),
                       TaskTable(job, now_millis), Attempts(job.view), Notes(job.view), "</main>\n",
                       Foot(job, now_millis), "</body>\n</html>\n");
 }
-
-std::string StyleLink() { return "style.css"; }
 
 std::string LogLink(const core::TaskId& task, int attempt, const std::string& stream) {
   return absl::StrCat("logs/", EncodePathPart(task.ToPath()), "/attempt-", attempt, "/", stream);

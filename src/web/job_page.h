@@ -14,14 +14,11 @@ inline constexpr int kRefreshSeconds = 5;
 /// Upper bound of the rows in the table of tasks; if not all fit, failed ones come first.
 inline constexpr size_t kMostTaskRows = 1000;
 
-/// Returns the whole page. It has no script, and its links are relative (StyleLink(), LogLink()),
-/// except the one to what the job itself serves. `now_millis`: Unix time. Thread safe.
+/// Returns the whole page for browsers without scripts; with them, PageScript() takes its place.
+/// Its links are relative, except the one to what the job itself serves. `now_millis`: Unix time.
+/// Thread safe.
 std::string RenderJobPage(const core::ObservedJob& job, int64_t now_millis);
 
-/// "style.css".
-std::string StyleLink();
-/// Returns the content behind StyleLink().
-std::string Style();
 /// "logs/worker-0/attempt-1/stdout".
 std::string LogLink(const core::TaskId& task, int attempt, const std::string& stream);
 

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "web/job_page.h"
+#include "web/page_files.h"
 
 namespace tony::web {
 namespace {
@@ -98,11 +99,8 @@ void JobSite::Handle(const HttpRequest& request, const HttpServer::Respond& resp
     page.body = RenderJobPage(job, sources_.now_millis());
     return respond(std::move(page));
   }
-  if (place == StyleLink()) {
-    HttpResponse style;
-    style.content_type = "text/css; charset=utf-8";
-    style.body = Style();
-    return respond(std::move(style));
+  if (std::optional<HttpResponse> file = FindPageFile(place, request.accepts_gzip)) {
+    return respond(*std::move(file));
   }
   constexpr char kLogs[] = "logs/";
   if (absl::StartsWith(place, kLogs)) return ShowLog(place.substr(sizeof kLogs - 1), respond);

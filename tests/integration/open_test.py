@@ -121,7 +121,9 @@ class OpenTest(integration_case.JobTest):
         self.assertIn("default-src 'none'", headers["Content-Security-Policy"])
         self.assertIn("worker:1", text)
         self.assertIn('class="badge running">RUNNING', text)
-        self.assertEqual(page.get(page.base + "style.css")[0], 200)
+        for file in re.findall(r'(?:href|src)="(page-[0-9a-f]+\.(?:css|js))"', text):
+            status, headers, _ = page.get(page.base + file)
+            self.assertEqual((status, headers["Cache-Control"]), (200, "max-age=31536000, immutable"))
 
         log = re.search(r'href="(logs/worker-0/attempt-1/stdout)"', text).group(1)
         status, headers, text = page.get(page.base + log)

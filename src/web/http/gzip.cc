@@ -4,10 +4,14 @@
 #include <zlib.h>
 
 namespace tony::web {
+namespace {
+
+constexpr int kGzipWindow = 15 + 16;
+
+}  // namespace
 
 std::string Gzip(const std::string& bytes) {
   z_stream stream = {};
-  constexpr int kGzipWindow = 15 + 16;
   constexpr int kMemoryLevel = 8;
   if (deflateInit2(&stream, Z_BEST_SPEED, Z_DEFLATED, kGzipWindow, kMemoryLevel,
                    Z_DEFAULT_STRATEGY) != Z_OK) {
@@ -23,6 +27,24 @@ std::string Gzip(const std::string& bytes) {
   packed.resize(stream.total_out);
   deflateEnd(&stream);
   return done ? packed : "";
+}
+
+std::string Gunzip(const std::string& packed) {
+  z_stream stream = {};
+  if (inflateInit2(&stream, kGzipWindow) != Z_OK) return "";
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
+  stream.avail_in = static_cast<uInt>(packed.size());
+  std::string bytes;
+  int result = Z_OK;
+  while (result == Z_OK) {
+    char piece[16 * 1024];
+    stream.next_out = reinterpret_cast<Bytef*>(piece);
+    stream.avail_out = sizeof piece;
+    result = inflate(&stream, Z_NO_FLUSH);
+    bytes.append(piece, sizeof piece - stream.avail_out);
+  }
+  inflateEnd(&stream);
+  return result == Z_STREAM_END ? bytes : "";
 }
 
 }  // namespace tony::web

@@ -1,6 +1,7 @@
 // The security headers are the same for every response, so no page can forget them.
 #include "web/http/http_message.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/match.h"
@@ -11,15 +12,20 @@ namespace tony::web {
 namespace {
 
 constexpr char kHeadersOfAll[] =
-    "Content-Security-Policy: default-src 'none'; style-src 'self'; img-src data:; base-uri "
-    "'none'; "
-    "form-action 'none'; frame-ancestors 'none'\r\n"
+    "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; "
+    "img-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'\r\n"
     "X-Content-Type-Options: nosniff\r\n"
     "X-Frame-Options: DENY\r\n"
     "Referrer-Policy: no-referrer\r\n"
     "Cross-Origin-Opener-Policy: same-origin\r\n"
-    "Cross-Origin-Resource-Policy: same-origin\r\n"
-    "Cache-Control: no-store\r\n";
+    "Cross-Origin-Resource-Policy: same-origin\r\n";
+
+/// Whether the response says itself how long it may be kept.
+bool HasCacheControl(const HttpResponse& response) {
+  return std::any_of(response.headers.begin(), response.headers.end(),
+                     [](const auto& header) { return header.first == "Cache-Control"; });
+}
 
 }  // namespace
 
@@ -121,8 +127,9 @@ std::string RenderResponse(const HttpResponse& response, bool head, bool keep_al
                                                     : static_cast<int64_t>(response.body.size());
     if (size >= 0) absl::StrAppend(&text, "Content-Length: ", size, "\r\n");
   }
-  absl::StrAppend(&text, kHeadersOfAll, "Connection: ", keep_alive ? "keep-alive" : "close",
-                  "\r\n");
+  absl::StrAppend(&text, kHeadersOfAll,
+                  HasCacheControl(response) ? "" : "Cache-Control: no-store\r\n",
+                  "Connection: ", keep_alive ? "keep-alive" : "close", "\r\n");
   for (const auto& [name, value] : response.headers) {
     absl::StrAppend(&text, name, ": ", value, "\r\n");
   }

@@ -78,8 +78,9 @@ HttpResponse ProblemResponse(int status, const std::string& sentence,
 HttpResponse ForReader(HttpResponse response, const std::string& accept);
 
 /// Returns the bytes of an HTTP/1.1 response, without those of its source. `keep_alive`: the
-/// connection stays open. The headers keep browsers from running scripts in it, guessing its type,
-/// storing it, framing it, or telling others where it came from.
+/// connection stays open. The headers keep browsers from running others' scripts in it, guessing
+/// its type, framing it, telling others where it came from, and, unless it says so itself, storing
+/// it.
 std::string RenderResponse(const HttpResponse& response, bool head, bool keep_alive = false);
 
 }  // namespace tony::web

@@ -135,6 +135,9 @@ class HttpServer::Connection : public std::enable_shared_from_this<Connection> {
 
   void Compress(HttpResponse& response) const {
     if (!compress_ || response.body.size() <= server_.limits_.compressed) return;
+    for (const auto& [name, value] : response.headers) {
+      if (name == "Content-Encoding") return;
+    }
     std::string packed = Gzip(response.body);
     if (packed.empty()) return;
     response.body = std::move(packed);

@@ -22,6 +22,8 @@ interface Props {
   /** The first or last line came near. */
   onTop?: () => void;
   onBottom?: () => void;
+  /** The keys Home (false) and End (true), which lead beyond what is held. */
+  onEdge?: (end: boolean) => void;
   label: string;
 }
 
@@ -87,9 +89,15 @@ export function Lines(props: Props) {
     if (rest < box.clientHeight * 2) props.onBottom?.();
   };
 
+  const onKey = (event: KeyboardEvent) => {
+    if (!props.onEdge || (event.key !== "Home" && event.key !== "End")) return;
+    event.preventDefault();
+    props.onEdge(event.key === "End");
+  };
+
   const shown = visibleRows(top, height, kLineHeight, lines.length, 10);
   return (
-    <div ref={element} class="lines" tabIndex={0} role="log" aria-live="off" aria-label={props.label} onScroll={onScroll}>
+    <div ref={element} class="lines" tabIndex={0} role="log" aria-live="off" aria-label={props.label} onScroll={onScroll} onKeyDown={onKey}>
       <div class="sheet" style={{ height: lines.length * kLineHeight }}>
         <div class="shown" style={{ transform: `translateY(${shown.first * kLineHeight}px)` }}>
           {lines.slice(shown.first, shown.last).map((line) => (

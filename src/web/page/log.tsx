@@ -84,7 +84,7 @@ export function Logs({ job, tasks, chosen, choose, alive, utc, now }: Props) {
   const [typed, setTyped] = useState("");
   const [level, setLevel] = useState("");
   const [hideOthers, setHideOthers] = useState(false);
-  const [jump, setJump] = useState(0);
+  const [jump, setJump] = useState({ pattern: "", turn: 0 });
   const [range, setRange] = useState(0);
   const [since, setSince] = useState<number | undefined>(undefined);
   const pattern = combined(usePaused(typed, 300), level);
@@ -151,7 +151,7 @@ export function Logs({ job, tasks, chosen, choose, alive, utc, now }: Props) {
           maxLength={500}
           value={typed}
           onInput={(event) => setTyped(event.currentTarget.value)}
-          onKeyDown={(event) => event.key === "Enter" && setJump(jump + 1)}
+          onKeyDown={(event) => event.key === "Enter" && setJump({ pattern: combined(typed, level), turn: jump.turn + 1 })}
         />
         <select aria-label="Level" value={level} onChange={(event) => setLevel(event.currentTarget.value)}>
           <option value="">all levels</option>
@@ -167,7 +167,7 @@ export function Logs({ job, tasks, chosen, choose, alive, utc, now }: Props) {
             onClick={() => {
               setTyped("");
               setLevel("errors");
-              setJump(jump + 1);
+              setJump({ pattern: combined("", "errors"), turn: jump.turn + 1 });
             }}
           >
             First error

@@ -18,9 +18,11 @@ interface Hits {
   /** From where to search on when the log has grown; null: the search is still going on. */
   end: number | null;
   scanned: number;
+  /** What was searched for. */
+  pattern: string;
 }
 
-const kNoHits: Hits = { lines: [], end: null, scanned: 0 };
+const kNoHits: Hits = { lines: [], end: null, scanned: 0, pattern: "" };
 
 /** Searches the log from `hits.scanned` to its end, and tells what was found after each answer. */
 async function search(address: string, pattern: string, hits: Hits, tell: (hits: Hits) => void, signal: AbortSignal) {
@@ -35,7 +37,7 @@ async function search(address: string, pattern: string, hits: Hits, tell: (hits:
     // A line without an end yet comes again when it has one.
     const whole = fresh.filter((line) => block.next !== null || line.key < block.end);
     const going = block.next !== null && block.next > found.scanned;
-    found = { lines: found.lines.concat(whole), scanned, end: going ? null : scanned };
+    found = { lines: found.lines.concat(whole), scanned, end: going ? null : scanned, pattern };
     tell(found);
     if (!going) return;
   }
@@ -52,8 +54,8 @@ interface Props {
   hideOthers: boolean;
   /** The log may grow. */
   alive: boolean;
-  /** Rises with each wish to see the first hit. */
-  jump: number;
+  /** The wish to see the first hit of a pattern; `turn` rises with each. */
+  jump: { pattern: string; turn: number };
 }
 
 export function OneLog({ job, task, attempt, stream, pattern, hideOthers, alive, jump }: Props) {
@@ -65,32 +67,40 @@ export function OneLog({ job, task, attempt, stream, pattern, hideOthers, alive,
   const [hits, setHits] = useState<Hits>(kNoHits);
   const [current, setCurrent] = useState(-1);
   const [trouble, setTrouble] = useState("");
-  const state = useRef({ busy: false, address, view });
+  const state = useRef({ work: null as Promise<void> | null, address, view });
   state.current.address = address;
   state.current.view = view;
 
-  // One request at a time: what comes while one is under way is left out, since scrolling asks again.
-  const change = async (make: (view: LogWindow | null) => Promise<LogWindow>) => {
-    if (state.current.busy) return;
-    state.current.busy = true;
+  type Make = (view: LogWindow | null) => Promise<LogWindow>;
+  const run = async (make: Make) => {
     try {
       const next = await make(state.current.view);
-      if (state.current.address === address) setView(next);
+      if (state.current.address !== address) return;
+      state.current.view = next;
+      setView(next);
       setTrouble("");
     } catch (error) {
       if (state.current.address === address) setTrouble((error as Error).message);
-    } finally {
-      state.current.busy = false;
     }
   };
+  // One request at a time. change() does nothing while one is under way, since scrolling
+  // asks again; jumpTo() waits for its turn.
+  const jumpTo = (make: Make): Promise<void> => {
+    const work = (state.current.work ?? Promise.resolve()).then(() => run(make));
+    state.current.work = work;
+    void work.then(() => {
+      if (state.current.work === work) state.current.work = null;
+    });
+    return work;
+  };
+  const change = (make: Make): Promise<void> => (state.current.work ? Promise.resolve() : jumpTo(make));
 
   useEffect(() => {
     setView(null);
     setFollow(true);
     setGoal(null);
-    state.current.busy = false;
     state.current.view = null;
-    void change(() => openEnd(read));
+    void jumpTo(() => openEnd(read));
   }, [address]);
   useRefresh(
     () => change((now) => (now === null ? openEnd(read) : follow || !hasNewer(now) ? withNewer(read, now) : Promise.resolve(now))),
@@ -98,14 +108,22 @@ export function OneLog({ job, task, attempt, stream, pattern, hideOthers, alive,
     [address, follow],
   );
 
+  const wish = (key: number) => setGoal((before) => ({ key, turn: (before?.turn ?? 0) + 1 }));
   const goTo = async (index: number) => {
     const hit = hits.lines[index];
     if (!hit) return;
     setCurrent(index);
     setFollow(false);
     const held = view && view.lines.length > 0 && hit.key >= view.begin && hit.key < view.end;
-    if (!held && !hideOthers) await change(() => openAt(read, hit.key));
-    setGoal((before) => ({ key: hit.key, turn: (before?.turn ?? 0) + 1 }));
+    if (!held && !hideOthers) await jumpTo(() => openAt(read, hit.key));
+    wish(hit.key);
+  };
+
+  /** To the first or the last line of the log, wherever the window is. */
+  const toEdge = (end: boolean) => {
+    setFollow(end && alive);
+    if (end) void jumpTo(() => openEnd(read)).then(() => wish(Number.MAX_SAFE_INTEGER));
+    else void jumpTo(() => openAt(read, 0)).then(() => wish(0));
   };
 
   useEffect(() => {
@@ -129,10 +147,10 @@ export function OneLog({ job, task, attempt, stream, pattern, hideOthers, alive,
   );
   const jumped = useRef(0);
   useEffect(() => {
-    if (jump !== jumped.current && hits.lines.length > 0) {
-      jumped.current = jump;
-      void goTo(0);
-    }
+    // The pattern follows what is typed with a delay, and its hits follow the pattern.
+    if (jump.turn === jumped.current || hits.pattern !== jump.pattern || hits.lines.length === 0) return;
+    jumped.current = jump.turn;
+    void goTo(0);
   }, [jump, hits]);
 
   const marker = useMemo(() => markerOf(pattern), [pattern]);
@@ -166,6 +184,7 @@ export function OneLog({ job, task, attempt, stream, pattern, hideOthers, alive,
         goal={goal}
         follow={follow}
         setFollow={setFollow}
+        onEdge={hideOthers && pattern ? undefined : toEdge}
         onTop={hideOthers && pattern ? undefined : () => view && view.begin > 0 && void change((now) => withOlder(read, now!))}
         onBottom={
           hideOthers && pattern ? undefined : () => view && hasNewer(view) && void change((now) => withNewer(read, now!))
@@ -177,7 +196,7 @@ export function OneLog({ job, task, attempt, stream, pattern, hideOthers, alive,
           <input type="checkbox" checked={follow} onChange={(event) => {
             const on = event.currentTarget.checked;
             setFollow(on);
-            if (on && view && hasNewer(view)) void change(() => openEnd(read));
+            if (on && view && hasNewer(view)) void jumpTo(() => openEnd(read));
           }} />{" "}
           follow
         </label>
@@ -193,9 +212,7 @@ export function OneLog({ job, task, attempt, stream, pattern, hideOthers, alive,
           onChange={(event) => {
             const offset = Number(event.currentTarget.value);
             setFollow(false);
-            void change(() => openAt(read, offset)).then(() =>
-              setGoal((before) => ({ key: offset, turn: (before?.turn ?? 0) + 1 })),
-            );
+            void jumpTo(() => openAt(read, offset)).then(() => wish(offset));
           }}
         />
         <span class="quiet">{bytes(size)}</span>

@@ -1,6 +1,6 @@
 // The live page of a job: takes the place of the page without scripts, from which it was started.
 import { Fragment, h, render } from "preact";
-import { useEffect, useMemo, useReducer, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useReducer, useState } from "preact/hooks";
 import { behindProxy, getJson, jobAddress, postJson } from "./api";
 import { Charts } from "./charts";
 import { AdviceSection, Config, Past, StacksSection } from "./details";
@@ -59,7 +59,8 @@ function useNow(skew: number): number {
   return now + skew;
 }
 
-/** A resource beside the stream: fetched again each `millis`, and when one of `inputs` changes. Null until it is there. */
+/** A resource beside the stream: fetched again each `millis`, and when one of `inputs` changes. Null until it is there;
+ * `job` null: it is not wanted. */
 function useResource<T>(job: Job | null, resource: string, millis: number | null, inputs: unknown[]): T | null {
   const [value, setValue] = useState<T | null>(null);
   const load = async (signal: AbortSignal) => {
@@ -68,7 +69,7 @@ function useResource<T>(job: Job | null, resource: string, millis: number | null
       const next = await getJson<T>(jobAddress(job.id, resource), signal);
       if (!signal.aborted) setValue(next);
     } catch {
-      // Not served (404), or nobody answers, which the connection tells: what there is stays.
+      // There is none yet, or nobody answers, which the connection tells: what there is stays.
     }
   };
   useRefresh(load, job ? millis : null, [job?.id, ...inputs]);
@@ -76,6 +77,19 @@ function useResource<T>(job: Job | null, resource: string, millis: number | null
 }
 
 const kRarely = 60_000;
+
+interface Contract {
+  paths: Record<string, object>;
+}
+
+/** Says what this server serves, by its own description: asking for what it lacks would be an error in the console. */
+function useOffered(): (job: Job | null, resource: string) => Job | null {
+  const [contract, setContract] = useState<Contract | null>(null);
+  useEffect(() => {
+    getJson<Contract>("api/v1/openapi.json").then(setContract, () => {});
+  }, []);
+  return (job, resource) => (contract?.paths[`/api/v1/jobs/{job}/${resource}`] ? job : null);
+}
 
 /** What changes with events only is asked for when there are new ones, but not with each of a burst. */
 function useSequenceStep(sequence: number, millis: number): number {
@@ -95,6 +109,7 @@ function guiltyOrFirst(state: State): string {
   return failed?.task ?? state.tasks[0]?.task ?? "am";
 }
 
+/** The stacks that were taken last, and how to take new ones. */
 function useStacks(job: Job | null) {
   const [turn, setTurn] = useState(0);
   const stacks = useResource<Stacks>(job, "stacks", kRarely, [turn]);
@@ -109,6 +124,7 @@ const kNoTasks: Timeline = { rows: [], ends: { rows: [] }, epochs: [], begin_mil
 
 function Page() {
   const state = useLive();
+  const offered = useOffered();
   const { job, tasks, connection } = state;
   const now = useNow(state.clockSkew);
   const [utc, setUtc] = useState(localStorage.getItem("tony-utc") === "yes");
@@ -120,9 +136,9 @@ function Page() {
   const wrong = !!job && (job.verdict?.outcome === "FAILED" || failures > 1);
   const errors = useResource<Errors>(wrong ? job : null, "errors", kRarely, [failures]);
   const config = useResource<{ keys: ConfigKey[] }>(job, "config", kRarely * 10, [state.generation]);
-  const metrics = useResource<{ metrics: Meaning[] }>(job, "metrics", 10_000, [state.generation]);
-  const advice = useResource<{ advice: Advice[] }>(job, "advice", kRarely, [!!job?.verdict]);
-  const { stacks, take } = useStacks(job);
+  const metrics = useResource<{ metrics: Meaning[] }>(offered(job, "metrics"), "metrics", 10_000, [state.generation]);
+  const advice = useResource<{ advice: Advice[] }>(offered(job, "advice"), "advice", kRarely, [!!job?.verdict]);
+  const { stacks, take } = useStacks(offered(job, "stacks"));
   const memory = useMemo(() => memoryByType(config?.keys ?? []), [config]);
   const restarts = useMemo(() => timeline.epochs.map((epoch) => epoch.millis), [timeline]);
 
@@ -138,13 +154,13 @@ function Page() {
     document.getElementById("logs")?.scrollIntoView({ block: "start" });
   };
 
-  if (!job) {
-    return (
-      <main>
-        <Freshness connection={connection} now={now} utc={utc} />
-      </main>
-    );
-  }
+  useLayoutEffect(() => {
+    if (!job) return;
+    document.body.className = "live";
+    document.body.replaceChildren(root);
+  }, [!job]);
+
+  if (!job) return connection.kind === "gone" ? <Freshness connection={connection} now={now} utc={utc} /> : null;
   return (
     <Fragment>
       <Head job={job} now={now} utc={utc} proxied={proxied} onUtc={changeUtc} />
@@ -158,8 +174,8 @@ function Page() {
         <Freshness connection={connection} now={now} utc={utc} />
       </nav>
       <main>
-        <VerdictCard job={job} errors={errors} open={open} />
         <WaitCard job={job} now={now} />
+        <VerdictCard job={job} errors={errors} open={open} />
         <VisualizationCard job={job} proxied={proxied} />
         {advice && <AdviceSection advice={advice.advice} />}
         <Tasks tasks={tasks} counts={job.counts} now={job.ended_millis ?? now} memory={memory} open={open} />
@@ -198,6 +214,7 @@ function memoryByType(keys: ConfigKey[]): Map<string, number> {
   return result;
 }
 
-document.body.textContent = "";
-document.body.className = "live";
-render(<Page />, document.body);
+// The page without scripts stays until there is something to show in its place.
+const root = document.createElement("div");
+document.body.prepend(root);
+render(<Page />, root);

@@ -3,7 +3,7 @@ import { h } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import { newest, type Chart } from "./chart_data";
-import { clock, quantity, tick } from "./format";
+import { bytes, clock, number, quantity, tick } from "./format";
 import { useSize } from "./window";
 
 const kColors = ["#3b7ddd", "#dd7a2f", "#2f9e6e", "#c2455c", "#8a63d2", "#a88508", "#1aa0b3", "#d15fb0"];
@@ -74,7 +74,7 @@ function optionsOf({ chart, unit, utc, width, pointed }: Wishes, now: { current:
     },
     axes: [
       { ...axis, size: 28, space: 60, values: (_plot, splits, _axis, _space, step) => splits.map((at) => tick(at * 1000, step, utc)) },
-      { ...axis, size: 62, values: (_plot, splits) => splits.map((value) => quantity(value, unit)) },
+      { ...axis, size: 56, values: (_plot, splits) => splits.map((value) => axisValue(value, unit)) },
     ],
     series: [{}, ...seriesOf(chart)],
     bands: chart.bands.map((band) => ({
@@ -96,6 +96,19 @@ export function yRange(low: number | null, high: number | null): [number, number
   return [low >= 0 ? Math.max(0, low - room) : low - room, high + room];
 }
 
+/** A tick's label; the unit stands in the title, where it fits. */
+function axisValue(value: number, unit: string): string {
+  if (unit === "ratio") return number(value * 100);
+  return unit.startsWith("bytes") ? bytes(value) : number(value);
+}
+
+/** What stands behind the title. */
+function unitText(unit: string): string {
+  if (unit === "ratio" || unit === "percent") return "%";
+  if (unit === "1/s") return "per second";
+  return unit.startsWith("bytes/") ? "per second" : unit === "bytes" ? "" : unit;
+}
+
 /** What decides the plot's options; if it changes, the plot is made anew. */
 const shapeOf = (chart: Chart) => chart.lines.map((line) => `${line.label} ${line.part}`).join("\n");
 
@@ -110,7 +123,7 @@ export function Plot(props: Props) {
   const data = () => [chart.times, ...chart.lines.map((line) => line.values)] as uPlot.AlignedData;
 
   useLayoutEffect(() => {
-    if (width === 0) return;
+    if (width === 0 || chart.lines.length === 0) return;
     const wishes = { ...props, width, pointed: setPointed };
     plot.current = new uPlot(optionsOf(wishes, now, element.current!), data(), element.current!);
     return () => {
@@ -128,8 +141,10 @@ export function Plot(props: Props) {
   return (
     <figure class="chart">
       <figcaption>
-        <b>{title}</b>
-        <span class="quiet">{at === null ? "now" : clock(chart.times[at] * 1000, utc)}</span>
+        <span>
+          <b>{title}</b> <span class="quiet">{unitText(unit)}</span>
+        </span>
+        <span class="quiet">{at === null ? "newest" : clock(chart.times[at] * 1000, utc)}</span>
       </figcaption>
       <div ref={element} class="plot" role="img" aria-label={`${title}: ${chart.lines.map((line) => `${line.label} ${value(line.values)}`).join(", ")}`} />
       <ul class="values">

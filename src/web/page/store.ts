@@ -48,9 +48,10 @@ export function withRate(before: Task | undefined, next: Task): Task {
   const seconds = (next.seconds ?? 0) - (before.seconds ?? 0);
   // The same sample came again, so that the rate that followed from it still holds.
   if (seconds <= 0) return { ...next, steps_per_second: before.steps_per_second };
-  // A steps column without times would give rates of nothing; a step that falls is a rerun's.
-  const steps = next.step - before.step;
-  return { ...next, steps_per_second: steps >= 0 ? steps / seconds : undefined };
+  // Smoothed, since whole steps within a second or two say little.
+  const rate = Math.max(0, next.step - before.step) / seconds;
+  const old = before.steps_per_second;
+  return { ...next, steps_per_second: old === undefined || old === null ? rate : 0.7 * old + 0.3 * rate };
 }
 
 function merge(tasks: Task[], changed: Task[]): Task[] {

@@ -30,6 +30,9 @@ TEST(Gzip, KeepsTheBytes) {
   EXPECT_LT(packed.size(), bytes.size() * 3 / 4);
   EXPECT_EQ(Unpacked(packed, bytes.size()), bytes);
   EXPECT_EQ(Unpacked(Gzip(""), 0), "");
+  EXPECT_EQ(Gunzip(packed), bytes);
+  EXPECT_EQ(Gunzip(packed.substr(0, packed.size() / 2)), "") << "a part is not taken for the whole";
+  EXPECT_EQ(Gunzip("not compressed"), "");
 }
 
 }  // namespace

@@ -174,7 +174,7 @@ TEST(RequestReader, OtherProtocols) {
             400);
 }
 
-TEST(RenderResponse, NoScriptNoFrameNoGuess) {
+TEST(RenderResponse, NoForeignScriptNoFrameNoGuess) {
   HttpResponse response;
   response.body = "<p>x</p>";
   response.headers.emplace_back("Location", "./");
@@ -187,7 +187,11 @@ TEST(RenderResponse, NoScriptNoFrameNoGuess) {
         "Location: ./\r\n", "\r\n\r\n<p>x</p>"}) {
     EXPECT_NE(text.find(header), std::string::npos) << header;
   }
-  EXPECT_EQ(text.find("script-src"), std::string::npos);
+  EXPECT_NE(text.find("Content-Security-Policy: default-src 'none'; script-src 'self'; "
+                      "style-src 'self'; img-src data:; connect-src 'self'; base-uri 'none'; "
+                      "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for "
+                      "'script'; trusted-types 'none'\r\n"),
+            std::string::npos);
   const std::string head = RenderResponse(response, true);
   EXPECT_EQ(head, text.substr(0, text.size() - 8));
 }

@@ -1,0 +1,183 @@
+#!/usr/bin/env python3
+"""The live page of real jobs in a real browser: Debian's Chromium, controlled by Playwright.
+
+`page_test.py PROGRAMS [unittest's arguments]`. Exit status 77: there is no Chromium.
+"""
+
+import os
+import pathlib
+import re
+import shutil
+import signal
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "integration"))
+
+# pylint: disable=wrong-import-position
+import integration_case
+import tony_cli
+from integration_case import JobTest, conf
+
+try:
+    import playwright.sync_api as browsers
+except ImportError:  # this is not the interpreter with the packages yet
+    interpreter = tony_cli.examples_python(HERE / "requirements/browser.txt")
+    os.execv(interpreter, [interpreter, "-B", *sys.argv])
+
+CHROMIUM = shutil.which("chromium")
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+         "--disable-component-update", "--disable-sync"]
+DEADLINE_MILLIS = 30_000
+# Prints more than one block of the log view, with one line to be found, and waits.
+TALK = 'for i in $(seq 3000); do echo "step=$i loss=0.$i"; done; echo "here is the needle"; echo > {said}; read < {gate}'
+WATCH_POLICY = """
+    window.violations = [];
+    document.addEventListener("securitypolicyviolation",
+                              (event) => window.violations.push(event.violatedDirective + " " + event.blockedURI));
+"""
+
+
+class PageTest(JobTest):
+    """One job each, and one visitor."""
+
+    def setUp(self):
+        super().setUp()
+        self.said, self.gate = self.pipe("said"), self.pipe("gate")
+        driver = browsers.sync_playwright().start()
+        self.addCleanup(driver.stop)
+        self.browser = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        self.addCleanup(self.browser.close)
+        self.complaints = []
+
+    def start(self, *arguments, workers=2):
+        """A job whose workers have printed all they have to say."""
+        job = self.submit(TALK.format(said=self.said.path, gate=self.gate.path), *arguments, workers=workers)
+        for _ in range(workers):
+            self.said.read()
+        job.wait_until_running(*(f"worker:{index}" for index in range(workers)))
+        return job
+
+    def visit(self, job, **context):
+        """A visitor's page of the job, with everything that the browser complains about in self.complaints."""
+        page = self.browser.new_context(**context).new_page()
+        page.set_default_timeout(DEADLINE_MILLIS)
+        page.on("console", lambda message: self.complaints.append(message.text)
+                if message.type in ("error", "warning") else None)
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.add_init_script(WATCH_POLICY)
+        page.goto(self.site.verb("open", job.id)["url"])
+        page.wait_for_selector("body.live")
+        page.evaluate("() => { window.kept = true; }")
+        return page
+
+    def assert_content(self, page):
+        """It is the page that was opened, and the browser has had nothing to complain about."""
+        self.assertTrue(page.evaluate("() => window.kept"), "the page was loaded again")
+        self.assertEqual(page.evaluate("() => window.violations"), [])
+        self.assertEqual(self.complaints, [])
+
+    def row(self, page, task):
+        """The row of a task in the table."""
+        return page.locator("#tasks .task", has=page.get_by_role("rowheader", name=task, exact=True))
+
+    def pid(self, job, task):
+        """The process of the task's newest program."""
+        states = [event for event in job.events("task") if tony_cli.task_name(event["task"]) == task]
+        return next(int(event["pid"]) for event in reversed(states) if int(event.get("pid", 0)) > 0)
+
+    def test_a_killed_worker_and_the_restart_are_seen_and_stop_asks_and_stops(self):
+        job = self.start(*conf(am__retry_count=1))
+        page = self.visit(job)
+        page.wait_for_selector("h1 >> text=RUNNING")
+        os.kill(self.pid(job, "worker:1"), signal.SIGKILL)
+        for _ in range(2):
+            self.said.read()
+        job.wait_until_running("worker:0", "worker:1", epoch=1)
+        # Without being loaded again: the second run, whose fault it was, and the timeline.
+        browsers.expect(self.row(page, "worker:1").locator(".attempt")).to_have_text("2", timeout=DEADLINE_MILLIS)
+        browsers.expect(self.row(page, "worker:1")).to_contain_text("RUNNING", timeout=DEADLINE_MILLIS)
+        browsers.expect(page.locator("#past")).to_contain_text("worker:1", timeout=DEADLINE_MILLIS)
+        page.click("text=The timeline as text")
+        twin = page.locator(".twin", has_text="worker:1")
+        browsers.expect(twin).to_contain_text("failed at run 1", timeout=DEADLINE_MILLIS)
+        browsers.expect(page.locator("#timeline")).to_contain_text("the job began anew", timeout=DEADLINE_MILLIS)
+
+        page.click("text=Stop …")
+        page.click("text=Keep it running")
+        browsers.expect(page.locator("dialog")).to_have_count(0)
+        browsers.expect(page.locator("h1")).to_contain_text("RUNNING")
+        page.click("text=Stop …")
+        page.fill("dialog input", "seen enough")
+        page.click("text=Stop the job")
+        self.assert_ends(job, 4)
+        browsers.expect(page.locator("h1")).to_contain_text("KILLED", timeout=DEADLINE_MILLIS)
+        self.assertEqual(page.evaluate("() => window.violations"), [])
+
+    def test_the_log_is_searched_and_followed(self):
+        job = self.start(workers=1)
+        page = self.visit(job)
+        lines = page.locator("#logs .lines")
+        browsers.expect(lines).to_contain_text("here is the needle", timeout=DEADLINE_MILLIS)
+        page.fill("#logs input.pattern", r"step=77\d loss")
+        page.keyboard.press("Enter")
+        browsers.expect(page.locator("#logs [role=status]").first).to_contain_text("1 / 10", timeout=DEADLINE_MILLIS)
+        browsers.expect(page.locator(".line.current")).to_have_text("step=770 loss=0.770")
+        page.click("text=next ▸")
+        browsers.expect(page.locator(".line.current")).to_have_text("step=771 loss=0.771")
+        browsers.expect(lines).to_contain_text("step=765 ")  # its surroundings
+        page.check("text=hide others")
+        browsers.expect(page.locator("#logs .line")).to_have_count(10)
+        page.uncheck("text=hide others")
+        page.fill("#logs input.pattern", "")
+        lines.focus()
+        page.keyboard.press("Home")
+        browsers.expect(lines).to_contain_text("step=1 loss=0.1", timeout=DEADLINE_MILLIS)
+        page.keyboard.press("End")
+        browsers.expect(lines).to_contain_text("here is the needle", timeout=DEADLINE_MILLIS)
+        self.assert_content(page)
+        self.gate.write()
+        self.assert_succeeds(job)
+
+    def test_a_job_ends_and_its_page_keeps_what_it_showed(self):
+        job = self.start()
+        page = self.visit(job)
+        browsers.expect(self.row(page, "worker:0")).to_contain_text("RUNNING")
+        self.assert_content(page)
+        self.gate.write(2)
+        self.assert_succeeds(job)
+        browsers.expect(page.locator("h1")).to_contain_text("SUCCEEDED", timeout=DEADLINE_MILLIS)
+        browsers.expect(page.locator(".fresh")).to_contain_text("has ended", timeout=DEADLINE_MILLIS)
+        browsers.expect(self.row(page, "worker:1")).to_be_visible()
+        self.assertTrue(page.evaluate("() => window.kept"))
+        self.assertEqual(page.evaluate("() => window.violations"), [])
+
+    def test_a_phone_shows_everything_without_scrolling_sideways(self):
+        job = self.start()
+        page = self.visit(job, viewport={"width": 390, "height": 844}, color_scheme="dark")
+        browsers.expect(self.row(page, "worker:1")).to_contain_text("RUNNING")
+        self.assertEqual(page.evaluate("() => document.documentElement.scrollWidth"), 390)
+        page.focus("#tasks .rows")
+        page.keyboard.press("End")
+        page.keyboard.press("Enter")
+        browsers.expect(page.locator("#logs input[list]")).to_have_value("worker:1")
+        browsers.expect(page.locator("#logs .lines")).to_contain_text("here is the needle", timeout=DEADLINE_MILLIS)
+        self.assert_content(page)
+        self.gate.write(2)
+        self.assert_succeeds(job)
+
+    def test_without_scripts_there_is_a_page_too(self):
+        job = self.start()
+        page = self.browser.new_context(java_script_enabled=False).new_page()
+        page.goto(self.site.verb("open", job.id)["url"])
+        browsers.expect(page.locator("body.plain h1")).to_contain_text("RUNNING")
+        self.assertRegex(page.content(), re.compile('http-equiv="refresh"'))
+        self.gate.write(2)
+        self.assert_succeeds(job)
+
+
+if __name__ == "__main__":
+    if CHROMIUM is None:
+        print("chromium is missing; scripts/setup --for test installs it")
+        sys.exit(77)
+    integration_case.main()

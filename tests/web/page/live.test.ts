@@ -1,0 +1,216 @@
+// The connection, with a clock and a server of the test's own.
+import assert from "node:assert/strict";
+import test from "node:test";
+import { Problem } from "../../../src/web/page/api";
+import { kFirstByteMillis, kHiddenPollMillis, kPollMillis, Live, retryMillis, type Browser } from "../../../src/web/page/live";
+import { StreamParser, type StreamEvent } from "../../../src/web/page/sse";
+import type { News } from "../../../src/web/page/store";
+
+test("a stream is read whatever pieces it comes in", () => {
+  const text = ": a comment\n\nevent: job\nid: 7\ndata: {\"a\":\ndata: 1}\n\r\nevent: bye\r\ndata: x\r\n\r\ndata: y\n\n";
+  for (const size of [1, 2, 3, 7, 1000]) {
+    const events: StreamEvent[] = [];
+    const parser = new StreamParser((event) => events.push(event));
+    for (let at = 0; at < text.length; at += size) parser.push(text.slice(at, at + size));
+    assert.deepEqual(
+      events,
+      [
+        { type: "job", data: '{"a":\n1}', id: "7" },
+        { type: "bye", data: "x", id: "7" },
+        { type: "message", data: "y", id: "7" },
+      ],
+      `pieces of ${size}`,
+    );
+  }
+});
+
+test("retries come later and later, but no later than 30 s", () => {
+  assert.deepEqual([0, 1, 2, 3, 4, 5, 60].map(retryMillis), [1000, 2000, 4000, 8000, 16000, 30000, 30000]);
+});
+
+/** Lets promises that are ready go on. */
+const settle = async () => {
+  for (let i = 0; i < 20; ++i) await Promise.resolve();
+  await new Promise((done) => setTimeout(done, 0));
+};
+
+class World {
+  now = 0;
+  isHidden = false;
+  timers: { at: number; action: () => void }[] = [];
+  news: News[] = [];
+  asked: string[] = [];
+  job = { id: "j", incarnation: 1, sequence: 5, verdict: null as object | null };
+  dead: Error | null = null;
+  streams: { controller: ReadableStreamDefaultController<Uint8Array>; signal: AbortSignal }[] = [];
+  live: Live;
+
+  constructor(proxied = false) {
+    const browser: Browser = {
+      now: () => this.now,
+      later: (millis, action) => {
+        const timer = { at: this.now + millis, action };
+        this.timers.push(timer);
+        return () => (this.timers = this.timers.filter((other) => other !== timer));
+      },
+      hidden: () => this.isHidden,
+      fetch: (_address, options) => this.stream(options.signal!),
+      proxied,
+    };
+    this.live = new Live(browser, (news) => this.news.push(news), (address) => this.get(address) as never);
+    this.live.start();
+  }
+
+  private async get(address: string): Promise<unknown> {
+    this.asked.push(address);
+    if (this.dead) throw this.dead;
+    if (address === "api/v1/jobs") return { jobs: [{ ...this.job }] };
+    if (address.includes("/tasks")) return { columns: ["task"], rows: [["w:0"]], next: null, total: 1, sequence: 5 };
+    return { ...this.job };
+  }
+
+  private stream(signal: AbortSignal): Promise<Response> {
+    const body = new ReadableStream<Uint8Array>({
+      start: (controller) => {
+        this.streams.push({ controller, signal });
+        signal.addEventListener("abort", () => controller.error(new Error("aborted")));
+      },
+    });
+    return Promise.resolve(new Response(body, { headers: { "Content-Type": "text/event-stream" } }));
+  }
+
+  say(text: string) {
+    this.streams[this.streams.length - 1].controller.enqueue(new TextEncoder().encode(text));
+  }
+
+  async pass(millis: number) {
+    const end = this.now + millis;
+    for (;;) {
+      await settle();
+      const next = this.timers.filter((timer) => timer.at <= end).sort((a, b) => a.at - b.at)[0];
+      if (!next) break;
+      this.timers = this.timers.filter((timer) => timer !== next);
+      this.now = next.at;
+      next.action();
+    }
+    this.now = end;
+  }
+
+  get connection() {
+    return this.news.flatMap((news) => (news.kind === "connection" ? [news.connection] : [])).pop()!;
+  }
+  get snapshots() {
+    return this.news.filter((news) => news.kind === "snapshot").length;
+  }
+}
+
+test("the stream's news arrives", async () => {
+  const world = new World();
+  await world.pass(100);
+  world.say(`event: job\ndata: ${JSON.stringify({ ...world.job, sequence: 6 })}\n\n`);
+  world.say('event: tasks\ndata: {"columns":["task"],"rows":[["w:0"]]}\n\n');
+  await world.pass(100);
+  assert.deepEqual(world.news.slice(-2).map((news) => news.kind), ["job", "tasks"]);
+  assert.equal(world.connection.kind, "live");
+});
+
+test("a stream that says nothing for 5 s gives way to polling", async () => {
+  const world = new World();
+  await world.pass(kFirstByteMillis - 1);
+  assert.equal(world.connection.kind, "live");
+  await world.pass(100);
+  assert.equal(world.connection.kind, "polling");
+  assert.ok(world.streams[0].signal.aborted);
+  const before = world.asked.length;
+  await world.pass(10 * kPollMillis);
+  assert.equal(world.asked.length - before, 20, "the job and its tasks each 2 s");
+  assert.equal(world.streams.length, 1, "no further stream is tried");
+});
+
+test("behind the proxy nothing is streamed, and a hidden page polls less", async () => {
+  const world = new World(true);
+  await world.pass(10);
+  assert.equal(world.connection.kind, "polling");
+  world.isHidden = true;
+  world.live.visibilityChanged();
+  await world.pass(kPollMillis);
+  const before = world.asked.length;
+  await world.pass(10 * kHiddenPollMillis);
+  assert.equal(world.asked.length - before, 20);
+  assert.equal(world.streams.length, 0);
+});
+
+test("a hidden page holds no stream, and a shown one loads everything anew", async () => {
+  const world = new World();
+  await world.pass(10);
+  world.say(": hello\n\n");
+  await world.pass(10);
+  world.isHidden = true;
+  world.live.visibilityChanged();
+  await world.pass(3_600_000);
+  assert.ok(world.streams[0].signal.aborted);
+  assert.equal(world.streams.length, 1);
+  world.isHidden = false;
+  world.live.visibilityChanged();
+  await world.pass(10);
+  assert.equal(world.streams.length, 2);
+  assert.equal(world.snapshots, 2);
+});
+
+test("comments keep a stream; silence ends it", async () => {
+  const world = new World();
+  await world.pass(10);
+  for (let i = 0; i < 20; ++i) {
+    world.say(":\n\n");
+    await world.pass(15_000);
+  }
+  assert.equal(world.streams.length, 1);
+  await world.pass(60_000);
+  assert.equal(world.streams.length, 2);
+});
+
+test("another incarnation is loaded from its beginning", async () => {
+  const world = new World();
+  await world.pass(10);
+  world.job.incarnation = 2;
+  world.say(`event: job\ndata: ${JSON.stringify(world.job)}\n\n`);
+  await world.pass(100);
+  assert.equal(world.snapshots, 2);
+});
+
+test("when nobody answers, the page says so and tries again with growing pauses", async () => {
+  const world = new World();
+  await world.pass(10);
+  world.dead = new TypeError("failed to fetch");
+  world.streams[0].controller.close();
+  await world.pass(2_000);
+  const gone = world.connection;
+  assert.equal(gone.kind, "gone");
+  const before = world.asked.length;
+  await world.pass(300_000);
+  assert.ok(world.asked.length - before <= 15, `${world.asked.length - before} tries in five minutes`);
+  world.dead = null;
+  await world.pass(30_000);
+  assert.equal(world.connection.kind, "live");
+});
+
+test("a job that had ended is over when nobody answers", async () => {
+  const world = new World();
+  await world.pass(10);
+  world.say(`event: job\ndata: ${JSON.stringify({ ...world.job, verdict: { outcome: "SUCCEEDED" } })}\n\n`);
+  await world.pass(10);
+  world.dead = new TypeError("failed to fetch");
+  world.streams[0].controller.close();
+  await world.pass(2_000);
+  assert.equal(world.connection.kind, "over");
+});
+
+test("a refusal is shown with its command", async () => {
+  const world = new World();
+  await world.pass(10);
+  world.dead = new Problem(403, "The visit has expired.", "tony open j");
+  world.streams[0].controller.close();
+  await world.pass(2_000);
+  const gone = world.connection;
+  assert.ok(gone.kind === "gone" && gone.command === "tony open j" && gone.reason === "The visit has expired.");
+});

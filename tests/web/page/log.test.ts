@@ -1,0 +1,102 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { cleaned, combined, marked, markerOf, nextHit } from "../../../src/web/page/log_text";
+import { hasNewer, kMostLines, openAt, openEnd, withNewer, withOlder, type Read } from "../../../src/web/page/log_window";
+import type { LogBlock } from "../../../src/web/page/types";
+
+/** A log of lines of the given lengths, served as the API does. */
+function server(lines: string[]): Read {
+  const offsets: number[] = [];
+  let size = 0;
+  for (const line of lines) {
+    offsets.push(size);
+    size += line.length + 1;
+  }
+  return (offset, limit) => {
+    const from = offset < 0 ? Math.max(0, size + offset) : offset;
+    const rows: LogBlock["rows"] = [];
+    let first = offsets.findIndex((at) => at >= from);
+    if (first < 0) first = lines.length;
+    let end = first < lines.length ? offsets[first] : size;
+    const begin = end;
+    for (let i = first; i < lines.length && end + lines[i].length + 1 - begin <= limit; ++i) {
+      rows.push([offsets[i], lines[i]]);
+      end += lines[i].length + 1;
+    }
+    const none = { offset: 0, bytes: 0 };
+    return Promise.resolve({
+      offset: begin, end, size, dropped: none, rows, partial: false, next: end < size ? end : null, hits: 0,
+    });
+  };
+}
+
+const numbered = (count: number) => Array.from({ length: count }, (_, i) => `line ${i} ${"x".repeat(i % 60)}`);
+
+test("from the end back to the beginning no line is lost and none comes twice", async () => {
+  const lines = numbered(15_000);
+  const read = server(lines);
+  let window = await openEnd(read);
+  assert.equal(window.lines[window.lines.length - 1].text, lines[lines.length - 1]);
+  while (window.begin > 0) window = await withOlder(read, window);
+  assert.deepEqual(window.lines.map((line) => line.text), lines);
+});
+
+test("from the middle to the end likewise, within a limit", async () => {
+  const lines = numbered(60_000);
+  const read = server(lines);
+  let window = await openAt(read, 500_000);
+  while (hasNewer(window)) {
+    window = await withNewer(read, window);
+    assert.ok(window.lines.length <= kMostLines);
+  }
+  const texts = window.lines.map((line) => line.text);
+  assert.deepEqual(texts, lines.slice(lines.length - texts.length));
+  while (window.begin > 0) window = await withOlder(read, window);
+  assert.deepEqual(window.lines.slice(0, 10).map((line) => line.text), lines.slice(0, 10));
+  assert.equal(window.lines.length, kMostLines);
+  assert.ok(hasNewer(window));
+});
+
+test("a line that is longer than a block does not stop the way back", async () => {
+  const lines = [...numbered(10), "y".repeat(200_000), ...numbered(10)];
+  const read = server(lines);
+  let window = await openEnd(read);
+  for (let i = 0; i < 10 && window.begin > 0; ++i) window = await withOlder(read, window);
+  assert.equal(window.begin, 0);
+});
+
+test("an unfinished line is replaced when it is whole", async () => {
+  const none = { offset: 0, bytes: 0 };
+  const blocks: LogBlock[] = [
+    { offset: 0, end: 4, size: 6, dropped: none, rows: [[0, "one"], [4, "tw"]], partial: true, next: null, hits: 0 },
+    { offset: 4, end: 8, size: 8, dropped: none, rows: [[4, "two"]], partial: false, next: null, hits: 0 },
+  ];
+  const read: Read = () => Promise.resolve(blocks.shift()!);
+  const window = await withNewer(read, await openEnd(read));
+  assert.deepEqual(window.lines.map((line) => line.text), ["one", "two"]);
+});
+
+test("hits are gone through in a ring", () => {
+  assert.equal(nextHit(-1, 3, 1), 0);
+  assert.equal(nextHit(-1, 3, -1), 2);
+  assert.equal(nextHit(2, 3, 1), 0);
+  assert.equal(nextHit(0, 0, 1), -1);
+});
+
+test("what matches is marked; colours and overwritten progress are not shown", () => {
+  assert.deepEqual(marked("a loss=nan b", markerOf("loss=\\w+")), [["a ", false], ["loss=nan", true], [" b", false]]);
+  assert.deepEqual(marked("Error", markerOf("(?i)error")), [["Error", true]]);
+  assert.deepEqual(marked("abc", markerOf("x*")), [["abc", false]]);
+  assert.equal(markerOf("("), null);
+  assert.equal(cleaned("\x1b[31mred\x1b[0m"), "red");
+  assert.equal(cleaned("10 %\r50 %\r90 %\r"), "90 %");
+});
+
+test("a pattern and a level together want both", () => {
+  const expression = markerOf(combined("step 7", "errors"))!;
+  const matches = (text: string) => marked(text, expression).some(([, hit]) => hit);
+  assert.ok(matches("ERROR at step 7"));
+  assert.ok(matches("step 7: fatal"));
+  assert.ok(!matches("step 7 is fine"));
+  assert.equal(combined("", ""), "");
+});

@@ -67,13 +67,14 @@ export function chartOf(metrics: Metrics, name: string): Chart {
   const chart: Chart = { times, lines: [], bands: [] };
   let color = 0;
   const types = [...new Set(series.filter((one) => one.type !== null).map((one) => one.type!))];
+  const mixed = types.length > 1 || series.some((one) => one.task !== null);
   for (const type of types) {
     const band = bandOf(series, type);
     if (!band) continue;
     const first = chart.lines.length;
     for (const [label, one, value] of band) {
       chart.lines.push({
-        label: types.length > 1 ? `${type} ${label}` : label,
+        label: mixed ? `${type} ${label}` : label,
         values: one[value],
         color,
         part: label === "p50" ? "median" : "edge",

@@ -74,7 +74,7 @@ function optionsOf({ chart, unit, utc, width, pointed }: Wishes, now: { current:
     },
     axes: [
       { ...axis, size: 28, space: 60, values: (_plot, splits, _axis, _space, step) => splits.map((at) => tick(at * 1000, step, utc)) },
-      { ...axis, size: 56, values: (_plot, splits) => splits.map((value) => axisValue(value, unit)) },
+      { ...axis, size: 62, values: (_plot, splits) => splits.map((value) => axisValue(value, unit)) },
     ],
     series: [{}, ...seriesOf(chart)],
     bands: chart.bands.map((band) => ({
@@ -149,7 +149,7 @@ export function Plot(props: Props) {
       <div ref={element} class="plot" role="img" aria-label={`${title}: ${chart.lines.map((line) => `${line.label} ${value(line.values)}`).join(", ")}`} />
       <ul class="values">
         {chart.lines.map((line) => (
-          <li key={line.label} class={line.part} style={{ "--color": colorOf(line.color) }}>
+          <li key={line.label} class={`of-${line.part}`} style={{ "--color": colorOf(line.color) }}>
             {line.label} <span>{value(line.values)}</span>
           </li>
         ))}

@@ -34,7 +34,7 @@ test("a band has its extremes at the outside and its median as a line", () => {
   const band = [0, 0.1, 0.5, 0.9, 1].map((quantile) => series({ type: "worker", quantile }));
   const chart = chartOf({ begin_millis: 10_000, step_millis: 2_000, series: [...band, series({ task: "chief:0" })] }, "memory");
   assert.deepEqual(chart.times, [11, 13]);
-  assert.deepEqual(chart.lines.map((line) => line.label), ["max", "p90", "p50", "p10", "min", "chief:0"]);
+  assert.deepEqual(chart.lines.map((line) => line.label), ["worker max", "worker p90", "worker p50", "worker p10", "worker min", "chief:0"]);
   assert.deepEqual(chart.lines[0].values, [3, 4]);
   assert.deepEqual(chart.lines[4].values, [0, 1]);
   assert.deepEqual(chart.bands.map((one) => [one.upper, one.lower]), [[0, 4], [1, 3]]);

@@ -29,8 +29,6 @@ namespace {
 using std::chrono::milliseconds;
 using Phase = core::input::HeldTask::Phase;
 
-/// Upper bound for sending the last messages on shutdown.
-constexpr milliseconds kLeavePatience{1000};
 /// A connection that may be dead is trusted for this many leases, if that is longer than the
 /// initial patience.
 constexpr int kSilentLeases = 3;
@@ -476,27 +474,6 @@ void Executor::ShutDown(int exit_code, const std::string& why) {
   // and have no grace period.
   meter_.Stop();
   process_.Kill(milliseconds(assignment_.kill_grace_ms()));
-}
-
-void Executor::Leave() {
-  heartbeat_timer_.reset();
-  feed_.reset();
-  // Whatever the program's processes hold is free, so another executor may take its place.
-  if (options_.tells_its_end) Send(LeavingMessage(exit_code_ != 0, leaving_because_));
-  // Queued messages (the end of the task, for example) and the last part of the logs are still
-  // sent. A receiver that does not take them is waited for until the deadline only.
-  unsaid_ = 3;
-  connection_->Close();
-  exec_.Finish([this] { OnSaid(); });
-  tunnels_->FinishLogs([this] { OnSaid(); });
-  leave_deadline_ = loop_.After(kLeavePatience, [this] {
-    LogWarning("leaving, though the last messages or lines of logs are not sent");
-    loop_.Stop();
-  });
-}
-
-void Executor::OnSaid() {
-  if (--unsaid_ == 0) loop_.Stop();
 }
 
 }  // namespace tony::executor

@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "client/show/progress_printer.h"
-#include "client/verbs/task_proxy.h"
+#include "client/exec/task_proxy.h"
 #include "common/event_loop.h"
 #include "rpc/services/job_client.h"
 

@@ -7,7 +7,7 @@
 #include "client/cli/terminal.h"
 #include "client/jobs/job_json.h"
 #include "client/verbs/running_task.h"
-#include "client/verbs/task_proxy.h"
+#include "client/exec/task_proxy.h"
 #include "client/verbs/verbs.h"
 #include "common/status_macros.h"
 #include "core/runtime/visualization.h"

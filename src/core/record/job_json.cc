@@ -9,9 +9,6 @@ namespace tony::core {
 
 using Json = nlohmann::ordered_json;
 
-Json OrNull(int64_t number) { return number == 0 ? Json() : Json(number); }
-Json OrNull(const std::string& text) { return text.empty() ? Json() : Json(text); }
-
 Json ExitJson(const TaskExit& exit) {
   Json json;
   json["description"] = exit.Describe();

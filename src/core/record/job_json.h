@@ -5,13 +5,10 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
+#include "core/record/json_values.h"
 #include "core/record/observed_job.h"
 
 namespace tony::core {
-
-/// null for 0 and "", which stand for unknown values in a job's state.
-nlohmann::ordered_json OrNull(int64_t number);
-nlohmann::ordered_json OrNull(const std::string& text);
 
 /// How a task's program ended.
 nlohmann::ordered_json ExitJson(const TaskExit& exit);

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "core/record/job_json.h"
+#include "core/record/json_values.h"
 
 namespace tony::core {
 namespace {

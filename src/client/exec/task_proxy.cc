@@ -1,6 +1,6 @@
 // One event loop accepts connections and follows the job's events at the same time; each connection
 // has a TunnelPump of its own.
-#include "client/verbs/task_proxy.h"
+#include "client/exec/task_proxy.h"
 
 #include <signal.h>
 #include <unistd.h>

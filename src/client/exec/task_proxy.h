@@ -7,7 +7,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "client/verbs/verbs.h"
+#include "client/show/progress_printer.h"
 #include "common/event_loop.h"
 #include "common/tcp_socket.h"
 #include "core/record/job_event.h"

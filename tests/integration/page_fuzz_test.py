@@ -24,7 +24,7 @@ positive_data_acceptance.expected-statuses = ["2xx", "400", "403", "404", "409",
 negative_data_rejection.expected-statuses = ["400", "403", "404", "405", "411", "413", "414", "415", "431"]
 missing_required_header.enabled = false
 [generation]
-max-examples = 25
+max-examples = 15
 """
 
 
@@ -44,11 +44,11 @@ class PageFuzzTest(integration_case.JobTest):
         run = subprocess.run(
             [python.with_name("schemathesis"), "--config-file", configuration, "run",
              f"{base}api/v1/openapi.json", "--url", base, "--header", f"Cookie: {page.cookie}",
-             "--seed", "1", "--no-color"],
+             "--phases", "coverage,fuzzing", "--seed", "1", "--no-color"],
             cwd=self.site.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
             timeout=DEADLINE_SECONDS, check=False)
         self.assertEqual(run.returncode, 0, run.stdout[-20_000:])
-        self.assertIn("No issues found", run.stdout)
+        self.assertRegex(run.stdout, r"\n *(\d{3,}) generated, \1 passed\n")
         (master,) = machine.programs_of(job.id, "tony-am")
         self.assertGreater(master, 0)
         gate.write()

@@ -101,7 +101,8 @@ CgroupFolders FindCgroupFolders(const std::string& membership, const std::string
     const size_t first = line.find(':');
     const size_t second = first == std::string::npos ? first : line.find(':', first + 1);
     if (second == std::string::npos || line.substr(second + 1, 1) != "/") continue;
-    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
+    const std::string names = line.substr(first + 1, second - first - 1);
+    const std::string controllers = "," + names + ",";
     const std::string path = line.substr(second + 1);
     if (controllers == ",,") {
       folders.unified = FolderOf(mount_root, path);
@@ -115,6 +116,7 @@ CgroupFolders FindCgroupFolders(const std::string& membership, const std::string
     }
     if (controllers.find(",cpu,") != std::string::npos) {
       folders.cpu = FolderOf(mount_root + "/cpu", path);
+      if (folders.cpu.empty()) folders.cpu = FolderOf(mount_root + "/" + names, path);
     }
   }
   return folders;

@@ -36,6 +36,11 @@ TEST(CgroupFoldersTest, FindsBothVersionsSideBySide) {
   EXPECT_EQ(places.unified, root.path() + "/unified/a/b");
   EXPECT_EQ(places.memory, root.path() + "/memory");
   EXPECT_EQ(places.freezer, "");
+  EXPECT_EQ(places.cpu, "");
+  WriteFile(root.path() + "/cpu,memory/not/visible/cgroup.procs", "");
+  WriteFile(root.path() + "/cpu,memory/cgroup.procs", "");
+  EXPECT_EQ(FindCgroupFolders("4:cpu,memory:/not/visible\n", root.path()).cpu,
+            root.path() + "/cpu,memory/not/visible");
 }
 
 TEST(CgroupFoldersTest, FindsVersionTwoAlone) {

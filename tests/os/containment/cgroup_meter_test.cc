@@ -148,10 +148,11 @@ TEST(CgroupMeterOfAContainerTest, KnowsWhatTheKernelCounts) {
   ASSERT_TRUE(keeper.ok());
   if ((*keeper)->containment_name() != "cgroup") GTEST_SKIP() << "no control group can be made";
   LinePipe output;
-  ASSERT_TRUE((*keeper)
-                  ->Spawn(BashRequest(
-                      "x=$(head -c 30000000 /dev/zero | tr '\\0' y); echo ready; read -r", output))
-                  .ok());
+  ASSERT_TRUE(
+      (*keeper)
+          ->Spawn(BashRequest(
+              "x=$(head -c 30000000 /dev/zero | tr '\\0' y); echo ready; kill -STOP $$", output))
+          .ok());
   ASSERT_EQ(output.ReadLine(), "ready");
   CgroupMeter meter;
   const std::vector<pid_t> processes = (*keeper)->Processes();

@@ -19,6 +19,7 @@ KeyGroup TotalLimitKeys();
 KeyGroup ExecutorKeys();
 KeyGroup FeedKeys();
 KeyGroup TaskOutputKeys();
+KeyGroup MeasurementKeys();
 KeyGroup ApplicationMasterKeys();
 KeyGroup MasterWaitKeys();
 KeyGroup LocalKeys();

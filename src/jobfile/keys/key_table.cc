@@ -56,6 +56,7 @@ std::vector<KeyGroup> AssembleGroups() {
           ExecutorKeys(),
           FeedKeys(),
           TaskOutputKeys(),
+          MeasurementKeys(),
           ApplicationMasterKeys(),
           MasterWaitKeys(),
           LocalKeys(),

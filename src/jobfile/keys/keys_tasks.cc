@@ -146,26 +146,9 @@ KeyGroup FeedKeys() {
 // Longer than 60 lines because it is one table of keys.
 KeyGroup TaskOutputKeys() {
   KeyGroup group;
-  group.title = "Output and measurements of tasks";
-  group.introduction =
-      "How much of a task's output is kept, and how its use of the machine is measured.";
+  group.title = "Output of tasks";
+  group.introduction = "How much of a task's output is kept.";
   group.keys = {
-      {.name = "tony.task.metrics-interval-ms",
-       .type = ValueType::kMilliseconds,
-       .default_value = "1000",
-       .minimum = 100,
-       .meaning = "Time between two reports of an executor on what its task uses: processors, "
-                  "memory, storage, network and GPUs. What costs much to measure is measured less "
-                  "often, so that an executor takes at most half a percent of a processor for it."},
-      {.name = "tony.am.metrics-memory",
-       .type = ValueType::kMemory,
-       .default_value = "64m",
-       .minimum = 1,
-       .maximum = 4096,
-       .meaning =
-           "The most memory of the ApplicationMaster for the metrics of all tasks. With more "
-           "tasks the past of each one becomes coarser; no job needs more memory because it "
-           "runs longer."},
       {.name = "tony.task.silence-note",
        .type = ValueType::kMilliseconds,
        .default_value = "600000",
@@ -208,6 +191,32 @@ KeyGroup TaskOutputKeys() {
        .meaning =
            "Patterns of text that is removed from the output before it is written, in addition to "
            "well-known kinds of passwords, tokens and keys. A match lies within a line."},
+  };
+  return group;
+}
+
+KeyGroup MeasurementKeys() {
+  KeyGroup group;
+  group.title = "Measurements of tasks";
+  group.introduction =
+      "How a task's use of the machine is measured, and how far its program has come.";
+  group.keys = {
+      {.name = "tony.task.metrics-interval-ms",
+       .type = ValueType::kMilliseconds,
+       .default_value = "1000",
+       .minimum = 100,
+       .meaning = "Time between two reports of an executor on what its task uses: processors, "
+                  "memory, storage, network and GPUs. What costs much to measure is measured less "
+                  "often, so that an executor takes at most half a percent of a processor for it."},
+      {.name = "tony.am.metrics-memory",
+       .type = ValueType::kMemory,
+       .default_value = "64m",
+       .minimum = 1,
+       .maximum = 4096,
+       .meaning =
+           "The most memory of the ApplicationMaster for the metrics of all tasks. With more "
+           "tasks the past of each one becomes coarser; no job needs more memory because it "
+           "runs longer."},
       {.name = "tony.task.progress-pattern",
        .type = ValueType::kStepPattern,
        .meaning =

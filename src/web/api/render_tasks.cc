@@ -38,8 +38,9 @@ constexpr const char* kColumns[] = {"task",
                                     "write_bytes",
                                     "processes",
                                     "step",
-                                    "seconds"};
-constexpr size_t kUsageColumns = 10;
+                                    "seconds",
+                                    "steps_per_second"};
+constexpr size_t kUsageColumns = 11;
 
 /// null for a negative number, which stands for an unknown one.
 template <typename Number>
@@ -76,6 +77,7 @@ Json Row(const Task& task, const core::ObservedJob& job) {
   row.push_back(usage.processes);
   row.push_back(usage.progress ? Known(usage.progress->step) : Json());
   row.push_back(usage.seconds);
+  row.push_back(usage.progress ? Known(usage.progress->steps_per_second) : Json());
   return row;
 }
 

@@ -78,9 +78,8 @@ HttpResponse ProblemResponse(int status, const std::string& sentence,
 HttpResponse ForReader(HttpResponse response, const std::string& accept);
 
 /// Returns the bytes of an HTTP/1.1 response, without those of its source. `keep_alive`: the
-/// connection stays open. The headers keep browsers from running others' scripts in it, guessing
-/// its type, framing it, telling others where it came from, and, unless it says so itself, storing
-/// it.
+/// connection stays open. The headers keep browsers from running foreign scripts in it, guessing
+/// its type, framing it, telling others where it came from, and storing it unless it says so.
 std::string RenderResponse(const HttpResponse& response, bool head, bool keep_alive = false);
 
 }  // namespace tony::web

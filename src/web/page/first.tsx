@@ -155,15 +155,23 @@ export function VerdictCard({ job, errors, open }: VerdictProps) {
   );
 }
 
+/** How the API begins what is waited for when ranks wait for each other. */
+const kStalled = "STALLED: ";
+
 export function WaitCard({ job, now }: { job: Job; now: number }) {
   const waiting = job.waiting;
   if (!waiting || job.verdict) return null;
+  const stalled = waiting.what.startsWith(kStalled);
+  const what = stalled ? waiting.what.slice(kStalled.length) : waiting.what;
   return (
-    <section class="card waiting" aria-label="Waiting">
+    <section class={`card ${stalled ? "bad" : "waiting"}`} aria-label="Waiting">
       <p>
-        <b>Waits for {duration(now - waiting.since_millis)}:</b> {waiting.what}
+        <b>
+          {stalled ? "STALLED" : "Waiting for"} {duration(now - waiting.since_millis)}:
+        </b>{" "}
+        {what}
       </p>
-      {waiting.missing.length > 0 && <p>Missing: {waiting.missing.join(", ")}</p>}
+      {waiting.missing.length > 0 && <p>Awaited: {waiting.missing.join(", ")}</p>}
       {waiting.unblock && <p class="quiet">{waiting.unblock}</p>}
     </section>
   );

@@ -193,16 +193,16 @@ export class Live {
     const delay = retryMillis(this.failures);
     this.failures += 1;
     const refused = error instanceof Problem;
-    if (this.job?.verdict && !refused) {
-      this.tell({ kind: "connection", connection: { kind: "over", since: this.goneSince } });
-    } else {
-      const reason = refused ? error.message : "The job's ApplicationMaster does not answer.";
-      const command = refused ? error.command : "";
-      this.tell({
-        kind: "connection",
-        connection: { kind: "gone", since: this.goneSince, reason, command, retryAt: now + delay },
-      });
+    // An ApplicationMaster ends with its job, and nobody comes after it. A network may fail then, too, so it is asked twice.
+    if (this.job?.verdict && !refused && this.failures > 2) {
+      return this.tell({ kind: "connection", connection: { kind: "over", since: this.goneSince } });
     }
+    const reason = refused ? error.message : "The job's ApplicationMaster does not answer.";
+    const command = refused ? error.command : "";
+    this.tell({
+      kind: "connection",
+      connection: { kind: "gone", since: this.goneSince, reason, command, retryAt: now + delay },
+    });
     this.wait(delay, () => void this.load());
   }
 }

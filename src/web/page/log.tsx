@@ -1,6 +1,6 @@
 // The log section: which logs, which lines of them.
 import { h } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import { taskPath } from "./format";
 import { combined } from "./log_text";
 import { MergedLog } from "./log_merged";
@@ -21,6 +21,7 @@ interface Props {
   choose: (task: string) => void;
   alive: boolean;
   utc: boolean;
+  /** The server's time, or when the job ended. */
   now: number;
 }
 
@@ -85,8 +86,8 @@ export function Logs({ job, tasks, chosen, choose, alive, utc, now }: Props) {
   const [level, setLevel] = useState("");
   const [hideOthers, setHideOthers] = useState(false);
   const [jump, setJump] = useState({ pattern: "", turn: 0 });
-  const [range, setRange] = useState(0);
-  const [since, setSince] = useState<number | undefined>(undefined);
+  // All of a long job's logs would be read for their end, so the newest part is offered first.
+  const [range, setRange] = useState(600_000);
   const pattern = combined(usePaused(typed, 300), level);
 
   const name = chosen.task;
@@ -97,6 +98,7 @@ export function Logs({ job, tasks, chosen, choose, alive, utc, now }: Props) {
     // A failed program's last words are mostly on stderr.
     if (task?.state === "FAILED" && chosen.turn > 0) setStream("stderr");
   }, [name, chosen.turn]);
+  const since = useMemo(() => (range === 0 ? undefined : Math.floor(now - range)), [range, name]);
   const newest = task?.attempt ?? 0;
   const run = attempt ?? newest;
   const master = name === "am";
@@ -129,11 +131,7 @@ export function Logs({ job, tasks, chosen, choose, alive, utc, now }: Props) {
           <select
             aria-label="Time"
             value={range}
-            onChange={(event) => {
-              const millis = Number(event.currentTarget.value);
-              setRange(millis);
-              setSince(millis === 0 ? undefined : Math.floor(now - millis));
-            }}
+            onChange={(event) => setRange(Number(event.currentTarget.value))}
           >
             {kSince.map(([label, millis]) => (
               <option key={millis} value={millis}>

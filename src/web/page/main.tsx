@@ -190,7 +190,7 @@ function Page() {
           choose={(task) => setChosen({ task, turn: chosen.turn + 1 })}
           alive={alive}
           utc={utc}
-          now={now}
+          now={job.ended_millis ?? now}
         />
         {stacks && <StacksSection stacks={stacks} utc={utc} take={take} jobId={job.id} />}
         <Past job={job} utc={utc} />

@@ -41,19 +41,6 @@ export function tasksOf(table: { columns: string[]; rows: unknown[][] }): Task[]
   );
 }
 
-/** `next` with its steps per second: as given, or by the steps since `before` of the same run. */
-export function withRate(before: Task | undefined, next: Task): Task {
-  if (next.steps_per_second !== undefined) return next;
-  if (!before || before.attempt !== next.attempt || next.step === null || before.step === null) return next;
-  const seconds = (next.seconds ?? 0) - (before.seconds ?? 0);
-  // The same sample came again, so that the rate that followed from it still holds.
-  if (seconds <= 0) return { ...next, steps_per_second: before.steps_per_second };
-  // Smoothed, since whole steps within a second or two say little.
-  const rate = Math.max(0, next.step - before.step) / seconds;
-  const old = before.steps_per_second;
-  return { ...next, steps_per_second: old === undefined || old === null ? rate : 0.7 * old + 0.3 * rate };
-}
-
 function merge(tasks: Task[], changed: Task[]): Task[] {
   const position = new Map(tasks.map((task, i) => [task.task, i]));
   const result = tasks.slice();
@@ -64,7 +51,7 @@ function merge(tasks: Task[], changed: Task[]): Task[] {
       result.push(task);
       grew = true;
     } else {
-      result[at] = withRate(result[at], task);
+      result[at] = task;
     }
   }
   return grew ? result.sort(byName) : result;
@@ -81,8 +68,7 @@ export function byName(a: Task, b: Task): number {
 export function apply(state: State, news: News): State {
   switch (news.kind) {
     case "snapshot": {
-      const before = new Map(state.tasks.map((task) => [task.task, task]));
-      const tasks = news.tasks.flatMap(tasksOf).map((task) => withRate(before.get(task.task), task));
+      const tasks = news.tasks.flatMap(tasksOf);
       const clockSkew = news.job.now_millis - news.at;
       return { ...state, job: news.job, tasks, clockSkew, generation: state.generation + 1 };
     }

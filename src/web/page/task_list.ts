@@ -27,7 +27,7 @@ function keyOf(task: Task, sort: SortKey, now: number): number | string | null {
     case "attempt":
       return task.attempt;
     case "steps":
-      return task.steps_per_second ?? null;
+      return task.steps_per_second;
     case "memory":
       return task.memory_bytes;
     case "gpu":

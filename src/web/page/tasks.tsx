@@ -40,7 +40,7 @@ function memoryBar(task: Task, limit: number | null) {
 }
 
 function gpuBar(task: Task) {
-  if (task.gpu_utilization === null || task.gpu_utilization < 0) return <span class="bar">–</span>;
+  if (task.gpu_utilization === null) return <span class="bar">–</span>;
   const title = `GPU memory: ${bytes(task.gpu_memory_bytes)}`;
   return <Bar part={task.gpu_utilization / 100} text={`${Math.round(task.gpu_utilization)} %`} title={title} />;
 }
@@ -50,9 +50,9 @@ function TaskRow({ task, now, memory, current, index, open }: RowProps) {
   const rate = task.steps_per_second;
   const note = task.sentence || task.exit || "";
   const steps =
-    task.step === null || task.step < 0
+    task.step === null
       ? "–"
-      : `${number(task.step)}${rate === null || rate === undefined || rate < 0 ? "" : ` · ${number(rate)}/s`}`;
+      : `${number(task.step)}${rate === null ? "" : ` · ${number(rate)}/s`}`;
   return (
     <div
       key={task.task}

@@ -79,7 +79,7 @@ export interface Task {
   gpu_memory_bytes: number | null;
   step: number | null;
   seconds: number | null;
-  steps_per_second?: number | null;
+  steps_per_second: number | null;
 }
 
 export interface Timeline {

@@ -201,8 +201,11 @@ test("a job that had ended is over when nobody answers", async () => {
   await world.pass(10);
   world.dead = new TypeError("failed to fetch");
   world.streams[0].controller.close();
-  await world.pass(2_000);
+  await world.pass(10_000);
   assert.equal(world.connection.kind, "over");
+  const before = world.asked.length;
+  await world.pass(3_600_000);
+  assert.equal(world.asked.length, before, "nobody is asked any more");
 });
 
 test("a refusal is shown with its command", async () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { apply, byName, kNothing, tasksOf, withRate } from "../../../src/web/page/store";
+import { apply, byName, kNothing, tasksOf } from "../../../src/web/page/store";
 import { chosenTasks } from "../../../src/web/page/task_list";
 import type { Job, Task } from "../../../src/web/page/types";
 
@@ -32,17 +32,6 @@ test("a task that is new takes its place by name", () => {
 
 test("what the columns do not name is unknown", () => {
   assert.equal(tasksOf({ columns: ["task", "host"], rows: [["worker:0", null]] })[0].host, null);
-});
-
-const at = (step: number, seconds: number, attempt = 1) => ({ task: "w:0", attempt, step, seconds }) as Task;
-
-test("steps per second follow from two samples of the same run", () => {
-  assert.equal(withRate(at(10, 5), at(20, 10)).steps_per_second, 2);
-  assert.equal(withRate(undefined, at(20, 10)).steps_per_second, undefined);
-  assert.equal(withRate(at(10, 5), at(2, 10, 2)).steps_per_second, undefined);
-  const same = { ...at(20, 10), steps_per_second: 2 };
-  assert.equal(withRate(same, at(20, 10)).steps_per_second, 2, "the same sample again changes nothing");
-  assert.equal(withRate(at(10, 5), { ...at(20, 10), steps_per_second: 7 }).steps_per_second, 7);
 });
 
 test("sorting puts the unknown last in both directions, and failures first by state", () => {

@@ -4,8 +4,9 @@ import type { Metrics, Series } from "./types";
 
 /** From so many tasks on a type is drawn as a band: twenty coloured lines cannot be read. */
 export const kLeastForBands = 8;
-/** A chart has at most so many lines of tasks. */
+/** A chart has at most so many lines of tasks, and bands of so many types. */
 export const kMostLines = 24;
+const kMostBands = 32;
 
 export interface Line {
   label: string;
@@ -38,12 +39,12 @@ export function seriesWanted(types: Type[]): { tasks: string; types: string } {
     if (!single) bands.push(type.name);
     else for (let i = 0; i < type.instances; ++i) tasks.push(taskPath(`${type.name}:${i}`));
   }
-  return { tasks: tasks.join(","), types: bands.join(",") };
+  return { tasks: tasks.join(","), types: bands.slice(0, kMostBands).join(",") };
 }
 
 /** The five lines of a type's band, upper edge first; null if one of them is missing. */
 function bandOf(series: Series[], type: string): [string, Series, "min" | "mean" | "max"][] | null {
-  const find = (quantile: number) => series.find((one) => one.type === type && one.quantile === quantile);
+  const find = (quantile: number) => series.find((one) => one.task === null && one.type === type && one.quantile === quantile);
   const parts: [string, number, "min" | "mean" | "max"][] = [
     ["max", 1, "max"],
     ["p90", 0.9, "mean"],
@@ -66,7 +67,7 @@ export function chartOf(metrics: Metrics, name: string): Chart {
   );
   const chart: Chart = { times, lines: [], bands: [] };
   let color = 0;
-  const types = [...new Set(series.filter((one) => one.type !== null).map((one) => one.type!))];
+  const types = [...new Set(series.filter((one) => one.quantile !== null).map((one) => one.type))];
   const mixed = types.length > 1 || series.some((one) => one.task !== null);
   for (const type of types) {
     const band = bandOf(series, type);

@@ -99,21 +99,35 @@ export function StacksSection({ stacks, utc, take, jobId }: StacksProps) {
   );
 }
 
-export function AdviceSection({ advice }: { advice: Advice[] }) {
-  const said = advice.filter((one) => one.severity !== "none");
-  if (said.length === 0) return null;
+/** What `tony advise` says: the most worthwhile first. Absent as long as there is nothing to say. */
+export function AdviceSection({ advice }: { advice: Advice }) {
+  if (advice.advice.length === 0) return null;
   return (
     <section id="advice">
       <h2>Advice</h2>
-      {said.map((one) => (
-        <div key={one.name} class={`card advice ${one.severity}`}>
+      {advice.advice.map((one) => (
+        <div key={`${one.heuristic} ${one.type}`} class={`card advice ${one.severity}`}>
           <p>
             <b>{one.severity}</b>: {one.sentence}
-            {one.cost && <span class="quiet"> {one.cost}</span>}
           </p>
-          {one.lines.length > 0 && <pre tabIndex={0}>{one.lines.join("\n")}</pre>}
+          <p class="quiet">
+            {one.evidence} {one.cost}
+          </p>
+          {Object.entries(one.lines).map(([key, value]) => (
+            <p key={key}>
+              <code>
+                {key} = {value}
+              </code>
+            </p>
+          ))}
         </div>
       ))}
+      {advice.xml && (
+        <details>
+          <summary>All of it, for the job file</summary>
+          <pre tabIndex={0}>{advice.xml}</pre>
+        </details>
+      )}
     </section>
   );
 }

@@ -137,7 +137,7 @@ function Page() {
   const errors = useResource<Errors>(wrong ? job : null, "errors", kRarely, [failures]);
   const config = useResource<{ keys: ConfigKey[] }>(job, "config", kRarely * 10, [state.generation]);
   const metrics = useResource<{ metrics: Meaning[] }>(offered(job, "metrics"), "metrics", 10_000, [state.generation]);
-  const advice = useResource<{ advice: Advice[] }>(offered(job, "advice"), "advice", kRarely, [!!job?.verdict]);
+  const advice = useResource<Advice>(offered(job, "advice"), "advice", kRarely, [!!job?.verdict]);
   const { stacks, take } = useStacks(offered(job, "stacks"));
   const memory = useMemo(() => memoryByType(config?.keys ?? []), [config]);
   const restarts = useMemo(() => timeline.epochs.map((epoch) => epoch.millis), [timeline]);
@@ -177,7 +177,6 @@ function Page() {
         <WaitCard job={job} now={now} />
         <VerdictCard job={job} errors={errors} open={open} />
         <VisualizationCard job={job} proxied={proxied} />
-        {advice && <AdviceSection advice={advice.advice} />}
         <Tasks tasks={tasks} counts={job.counts} now={job.ended_millis ?? now} memory={memory} open={open} />
         {timeline.rows.length > 0 && (
           <TimelineSection timeline={timeline} now={now} ended={job.ended_millis} utc={utc} open={open} />
@@ -192,6 +191,7 @@ function Page() {
           utc={utc}
           now={job.ended_millis ?? now}
         />
+        {advice && <AdviceSection advice={advice} />}
         {stacks && <StacksSection stacks={stacks} utc={utc} take={take} jobId={job.id} />}
         <Past job={job} utc={utc} />
         {config && <Config keys={config.keys} />}

@@ -148,8 +148,9 @@ export interface Meaning {
 /** One line of a chart: of a task, or a quantile over the tasks of a type. */
 export interface Series {
   name: string;
+  /** null: a quantile over the tasks of `type` */
   task: string | null;
-  type: string | null;
+  type: string;
   quantile: number | null;
   mean: (number | null)[];
   min: (number | null)[];
@@ -163,11 +164,17 @@ export interface Metrics {
 }
 
 export interface Advice {
-  name: string;
-  severity: string;
-  sentence: string;
-  cost: string | null;
-  lines: string[];
+  advice: {
+    heuristic: string;
+    severity: string;
+    type: string;
+    sentence: string;
+    evidence: string;
+    cost: string;
+    lines: Record<string, string>;
+  }[];
+  /** All lines, as properties for the job file. */
+  xml: string;
 }
 
 export interface Stacks {

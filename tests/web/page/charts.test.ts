@@ -6,7 +6,7 @@ import type { Series } from "../../../src/web/page/types";
 const series = (values: Partial<Series>): Series => ({
   name: "memory",
   task: null,
-  type: null,
+  type: "worker",
   quantile: null,
   mean: [1, 2],
   min: [0, 1],
@@ -32,7 +32,7 @@ test("many small types do not become a tangle of lines", () => {
 
 test("a band has its extremes at the outside and its median as a line", () => {
   const band = [0, 0.1, 0.5, 0.9, 1].map((quantile) => series({ type: "worker", quantile }));
-  const chart = chartOf({ begin_millis: 10_000, step_millis: 2_000, series: [...band, series({ task: "chief:0" })] }, "memory");
+  const chart = chartOf({ begin_millis: 10_000, step_millis: 2_000, series: [...band, series({ task: "chief:0", type: "chief" })] }, "memory");
   assert.deepEqual(chart.times, [11, 13]);
   assert.deepEqual(chart.lines.map((line) => line.label), ["worker max", "worker p90", "worker p50", "worker p10", "worker min", "chief:0"]);
   assert.deepEqual(chart.lines[0].values, [3, 4]);

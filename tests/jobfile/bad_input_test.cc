@@ -46,14 +46,14 @@ TEST_F(BadInputTest, TheProgressPatternNeedsAStep) {
       ProblemsWith({{"tony.task.progress-pattern", "step ("}}),
       AllOf(HasSubstr("job.xml:4: tony.task.progress-pattern: 'step (' is no pattern: missing )"),
             HasSubstr("such as step (?P<step>\\d+)")));
-  EXPECT_THAT(ProblemsWith({{"tony.task.progress-pattern", "(?P<loss>\\d+)"}}),
+  EXPECT_THAT(ProblemsWith({{"tony.task.progress-pattern", "(?P&lt;loss>\\d+)"}}),
               HasSubstr("'(?P<loss>\\d+)' has no group called step; write"));
-  std::string many = "(?P<step>.)";
-  for (int group = 0; group < 17; ++group) many += "(?P<g" + std::to_string(group) + ">.)";
+  std::string many = "(?P&lt;step>.)";
+  for (int group = 0; group < 17; ++group) many += "(?P&lt;g" + std::to_string(group) + ">.)";
   EXPECT_THAT(ProblemsWith({{"tony.task.progress-pattern", many}}),
               HasSubstr("has 18 named groups; write at most 17"));
   // Commas are the pattern's own, as are groups without a name.
-  EXPECT_EQ(ProblemsWith({{"tony.task.progress-pattern", "(a|b), (?P<step>\\d{1,9})"}}), "");
+  EXPECT_EQ(ProblemsWith({{"tony.task.progress-pattern", "(a|b), (?P&lt;step>\\d{1,9})"}}), "");
 }
 
 TEST_F(BadInputTest, AMisspeltTaskTypeIsFound) {

@@ -223,7 +223,7 @@ KeyGroup MeasurementKeys() {
            "Finds the progress of programs that do not report it themselves in what they print: a "
            "pattern that is matched with each line, `epoch \\d+ step (?P<step>\\d+) loss "
            "(?P<loss>\\S+)`. Its groups are the names of the values; `step` must be one of them. "
-           "The first 4096 bytes of a line are looked at."},
+           "The first 4096 bytes of a line are looked at. In XML, `<` is written `&lt;`."},
       {.name = "tony.gpu-exec-path",
        .default_value = "nvidia-smi",
        .meaning = "The program, by name or path, that lists GPUs and their use. With the default, "

@@ -401,6 +401,7 @@ void Executor::RunTask(const std::string& shell_command, const core::ClusterSpec
   }
   if (assignment_.release_ports()) ports_.ReleaseSockets();
   meter_.Reset(identity_.counters_folder);
+  unsent_usage_.reset();
   stall_.clear();
   visualization_listens_ = false;
   silence_.Reset(clock_.Now());
@@ -445,7 +446,12 @@ void Executor::OnTaskEnded(core::TaskExit exit) {
   // A stranger on the port explains most failures to bind, and it can no longer be seen in the next
   // epoch, which has other ports.
   if (!exit.ok()) ReportStrangers(/*program_runs=*/false);
-  if (const auto usage = meter_.AtEnd(process_.progress())) Send(MeasurementMessage(*usage));
+  if (const auto usage = meter_.AtEnd(process_.progress())) {
+    unsent_usage_.reset();
+    Send(MeasurementMessage(*usage));
+  } else if (unsent_usage_) {
+    Send(MeasurementMessage(*std::exchange(unsent_usage_, std::nullopt)));
+  }
   Send(EndedMessage(run_, exit));
 }
 

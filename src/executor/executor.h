@@ -148,10 +148,11 @@ class Executor {
   std::string log_prefix_;      ///< of the files of the run started last
   std::vector<std::string> tool_folders_;  ///< PATH of that run
   TaskRun run_;  ///< the run in which the program was last started; its end is reported with it
-  std::string stall_;                   ///< the stall that was reported last; empty: none
-  bool visualization_listens_ = false;  ///< reported last for this run
-  bool keep_ports_ = false;             ///< keep the reserved ports, because the epoch goes on
-  bool started_ = false;                ///< a Start of the epoch prepared last was received
+  std::string stall_;                            ///< the stall that was reported last; empty: none
+  std::optional<core::TaskUsage> unsent_usage_;  ///< newest of this run, for the next heartbeat
+  bool visualization_listens_ = false;           ///< reported last for this run
+  bool keep_ports_ = false;  ///< keep the reserved ports, because the epoch goes on
+  bool started_ = false;     ///< a Start of the epoch prepared last was received
   bool localized_ = false;
   absl::Status localization_;            ///< the error of a failed unpacking
   core::Environment machine_variables_;  ///< variables for what this machine has: Hadoop, RDMA

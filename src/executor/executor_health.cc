@@ -4,6 +4,8 @@
 
 #include <unistd.h>
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "common/logging.h"
 #include "executor/executor.h"
@@ -29,7 +31,9 @@ void Executor::Beat() {
   // While in doubt, the next heartbeat is sent only after the previous one was answered, so that an
   // overloaded ApplicationMaster gets no more of them than it can answer.
   if (NoticeDoubt() && lease_.awaits_answer()) return;
-  Send(HeartbeatMessage(lease_.SentHeartbeat()));
+  v1::ExecutorMessage heartbeat = HeartbeatMessage(lease_.SentHeartbeat());
+  if (unsent_usage_) AddMeasurement(*std::exchange(unsent_usage_, std::nullopt), heartbeat);
+  Send(heartbeat);
   ReportVisualization();
 }
 
@@ -72,9 +76,15 @@ void Executor::ReportStrangers(bool program_runs) {
 
 void Executor::OnUsage(core::TaskUsage usage) {
   usage.progress = process_.progress();
-  Send(MeasurementMessage(usage));
   const auto silence = silence_.OnUsage(process_.last_output(), usage.cpu_seconds, clock_.Now());
   if (silence) Send(SilentMessage(run_, silence->millis, silence->cpu_share));
+  // A message costs the ApplicationMaster more than what is in it, so a measurement goes along with
+  // the next heartbeat, unless heartbeats are rarer than measurements.
+  if (assignment_.metrics_interval_ms() < assignment_.heartbeat_interval_ms()) {
+    Send(MeasurementMessage(usage));
+  } else {
+    unsent_usage_ = std::move(usage);
+  }
 }
 
 // The end of a run is not reported here: the ApplicationMaster knows that nothing listens then.

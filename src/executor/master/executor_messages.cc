@@ -51,8 +51,12 @@ v1::ExecutorMessage HeartbeatMessage(TimePoint sent) {
 
 v1::ExecutorMessage MeasurementMessage(const core::TaskUsage& usage) {
   v1::ExecutorMessage message;
-  *message.mutable_heartbeat()->mutable_usage() = rpc::ToProto(usage);
+  AddMeasurement(usage, message);
   return message;
+}
+
+void AddMeasurement(const core::TaskUsage& usage, v1::ExecutorMessage& heartbeat) {
+  *heartbeat.mutable_heartbeat()->mutable_usage() = rpc::ToProto(usage);
 }
 
 v1::ExecutorMessage PortTakenMessage(int epoch, int port, const std::string& holder) {

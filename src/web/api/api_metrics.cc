@@ -51,11 +51,11 @@ MetricWish ReadWish(Parameters& parameters, int64_t now_millis) {
 
 void Api::ShowMetrics(const Call& call) {
   Parameters parameters(call.request.query);
+  const MetricWish wish = ReadWish(parameters, parts_.job.UnixMillis());
+  if (parameters.problem()) return call.respond(ProblemResponse(400, *parameters.problem()));
   if (!parameters.Has("names")) {
     return call.respond(Json200(Dump(MetricNamesJson(parts_.job.metrics(), call.job))));
   }
-  const MetricWish wish = ReadWish(parameters, parts_.job.UnixMillis());
-  if (parameters.problem()) return call.respond(ProblemResponse(400, *parameters.problem()));
   const size_t series =
       wish.names.size() * (wish.tasks.size() + wish.types.size() * core::kBandQuantiles.size());
   if (series * static_cast<size_t>(wish.points) > kMostPoints) {

@@ -450,6 +450,9 @@ TEST_F(ApiMetricsTest, SeriesOfTasksAndBandsHaveOneAxis) {
 
 TEST_F(ApiMetricsTest, WrongAndTooLargeWishes) {
   const std::string place = "api/v1/jobs/job-1/metrics";
+  // A wrong parameter is an error also where it would change nothing.
+  EXPECT_EQ(Get(place, {{"types", ""}}).status, 400);
+  EXPECT_EQ(Get(place, {{"points", "0"}}).status, 400);
   EXPECT_EQ(Get(place, {{"names", "a b"}}).status, 400);
   EXPECT_EQ(Get(place, {{"names", "memory"}, {"points", "0"}}).status, 400);
   EXPECT_EQ(Get(place, {{"names", "memory"}, {"from", "-1"}}).status, 400);

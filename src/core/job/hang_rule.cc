@@ -20,7 +20,10 @@ void HangRule::Check() {
   }
   const std::vector<Standstill> hanging = watch_.Hanging(run_.now);
   if (!hanging.empty()) return Advance(hanging.front());
-  if (std::exchange(step_, Step::kGoesOn) != Step::kGoesOn) {
+  // A restart is no progress of what hung.
+  const Step step = std::exchange(step_, Step::kGoesOn);
+  const bool restarted = step == Step::kActed && action_ != HangAction::kWarn;
+  if (step != Step::kGoesOn && !restarted && epoch_ == run_.epoch) {
     run_.Do(effect::Record{JobNote{"The job makes progress again"}});
   }
 }
@@ -40,6 +43,7 @@ void HangRule::Advance(const Standstill& worst) {
     return;
   }
   since_ = run_.now;
+  epoch_ = run_.epoch;
 }
 
 // A restart is that of a task which has failed, with its budget and its scope; without a budget the

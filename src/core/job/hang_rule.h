@@ -58,6 +58,7 @@ class HangRule {
   const HangAction action_;
   HangWatch watch_;
   Step step_ = Step::kGoesOn;
+  int epoch_ = 0;                       ///< of the step
   TimePoint since_;                     ///< of the step
   std::optional<TimePoint> looked_at_;  ///< the newest look at all tasks
 };

@@ -58,9 +58,9 @@ void HangWatch::OnStep(Run& run, const TaskUsage& usage, TimePoint now) {
     gaps->push_back(FromSeconds(Seconds(at - run.progressed_at) / steps));
     if (gaps->size() > kGaps) gaps->pop_front();
   }
-  const double seconds = Seconds(now - run.measured_at);
-  if (run.measured_at != TimePoint() && seconds > 0) {
-    const double share = std::max(0.0, usage.cpu_seconds - run.cpu_seconds) / seconds;
+  const double seconds = Seconds(now - run.seen_at);
+  if (run.step >= 0 && seconds > 0) {
+    const double share = std::max(0.0, usage.cpu_seconds - run.cpu_at_progress) / seconds;
     if (run.shares == kMostShares) run.share_sum -= run.share_sum / run.shares--;
     run.share_sum += share;
     ++run.shares;
@@ -68,6 +68,7 @@ void HangWatch::OnStep(Run& run, const TaskUsage& usage, TimePoint now) {
   run.step = progress.step;
   run.progressed_at = at;
   run.cpu_at_progress = usage.cpu_seconds;
+  run.seen_at = now;
   run.gpu_busy = usage.gpu_utilization >= kBusyGpu;
 }
 
@@ -109,7 +110,7 @@ std::vector<Standstill> HangWatch::Hanging(TimePoint now) const {
     if (!limit) continue;
     const Duration idle = now - run.progressed_at;
     if (idle <= *limit) return {};
-    const double seconds = Seconds(run.measured_at - run.progressed_at);
+    const double seconds = Seconds(run.measured_at - run.seen_at);
     const double usual = run.shares == 0 ? 0 : run.share_sum / run.shares;
     const double share =
         seconds <= 0 ? usual : std::max(0.0, run.cpu_seconds - run.cpu_at_progress) / seconds;

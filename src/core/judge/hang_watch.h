@@ -73,7 +73,8 @@ class HangWatch {
     std::string phase;
     std::map<std::string, std::deque<Duration>> gaps;  ///< by phase
     TimePoint progressed_at;                           ///< when it named its newest step
-    double cpu_at_progress = 0;                        ///< its CPU seconds then, or a little later
+    double cpu_at_progress = 0;                        ///< its CPU seconds when that was measured
+    TimePoint seen_at;                                 ///< when that was measured
     double share_sum = 0;  ///< of cores used in measurements with progress
     int shares = 0;
     double cpu_seconds = 0;  ///< at the newest measurement

@@ -134,7 +134,7 @@ TEST_F(HangWatchTest, ARestartBeginsAnew) {
   Wait(minutes(2), 0);
   EXPECT_EQ(Hanging(), 0u);
   Train(10);
-  Wait(minutes(2), 0);
+  Wait(minutes(7), 0);
   EXPECT_EQ(Hanging(), 1u);
   watch_.Forget(kFirst);
   EXPECT_EQ(Hanging(), 0u);
@@ -199,7 +199,7 @@ TEST_F(HangWatchTest, IsBounded) {
     tasks_[kFirst].phase = std::to_string(i);
     Train(1);
   }
-  tasks_[kFirst].phase = "0";
+  tasks_[kFirst].phase = "1";
   Train(static_cast<int>(HangWatch::kGaps) * 2);
   Wait(minutes(2), 0);
   EXPECT_EQ(Hanging(), 1u);

@@ -82,9 +82,9 @@ class PageTest(JobTest):
         return page.locator("#tasks .task", has=page.get_by_role("rowheader", name=task, exact=True))
 
     def pid(self, job, task):
-        """The process of the task's newest program."""
-        states = [event for event in job.events("task") if tony_cli.task_name(event["task"]) == task]
-        return next(int(event["pid"]) for event in reversed(states) if int(event.get("pid", 0)) > 0)
+        """The process of the task's program."""
+        tasks = self.site.verb("status", job.id)["tasks"]
+        return next(one["pid"] for one in tasks if one["task"] == task)
 
     def test_a_killed_worker_and_the_restart_are_seen_and_stop_asks_and_stops(self):
         job = self.start(*conf(am__retry_count=1))

@@ -111,7 +111,8 @@ export function AdviceSection({ advice }: { advice: Advice }) {
             <b>{one.severity}</b>: {one.sentence}
           </p>
           <p class="quiet">
-            {one.evidence} {one.cost}
+            {one.evidence}
+            {one.cost && ` · ${one.cost}`}
           </p>
           {Object.entries(one.lines).map(([key, value]) => (
             <p key={key}>

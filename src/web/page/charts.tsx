@@ -71,6 +71,12 @@ function ChartCard({ job, meaning, now, utc, range, alive, restarts }: CardProps
   );
 }
 
+/** What programs report themselves, such as the loss, comes first: only they know what matters to them. */
+function usefulFirst(meanings: Meaning[]): Meaning[] {
+  const reported = (meaning: Meaning) => meaning.name.startsWith("report.");
+  return [...meanings.filter(reported), ...meanings.filter((meaning) => !reported(meaning))];
+}
+
 interface Props {
   job: Job;
   meanings: Meaning[];
@@ -96,7 +102,7 @@ export function Charts({ job, meanings, now, utc, alive, restarts }: Props) {
         </span>
       </div>
       <div class="charts">
-        {meanings.map((meaning) => (
+        {usefulFirst(meanings).map((meaning) => (
           <ChartCard
             key={meaning.name}
             job={job}

@@ -99,13 +99,15 @@ export function yRange(low: number | null, high: number | null): [number, number
 /** A tick's label; the unit stands in the title, where it fits. */
 function axisValue(value: number, unit: string): string {
   if (unit === "ratio") return number(value * 100);
-  return unit.startsWith("bytes") ? bytes(value) : number(value);
+  // Parts of a byte are ticks of a chart without values.
+  if (unit.startsWith("bytes")) return value > 0 && value < 1 ? "" : bytes(value);
+  return number(value);
 }
 
 /** What stands behind the title. */
 function unitText(unit: string): string {
   if (unit === "ratio" || unit === "percent") return "%";
-  if (unit === "1/s") return "per second";
+  if (unit === "1/s") return "";
   return unit.startsWith("bytes/") ? "per second" : unit === "bytes" ? "" : unit;
 }
 

@@ -376,7 +376,8 @@ void Executor::RunTask(const std::string& shell_command, const core::ClusterSpec
   command.progress_pattern = assignment_.progress_pattern();
   identity_.feed_socket = feed_->program_path();
   if (!identity_.stacks_package.empty()) {
-    identity_.stacks_folder = stacks_.BeginRun(working_folder_);
+    identity_.stacks_folder =
+        stacks_.BeginRun(StacksFolder(assignment_, identity_.attempt, working_folder_));
   }
   command.environment = TaskEnvironment(environment_, assignment_, identity_, cluster,
                                         machine_variables_, working_folder_);

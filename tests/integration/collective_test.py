@@ -32,6 +32,9 @@ class CollectiveCase(HorovodTest):
         super().setUp()
         self.site.environment.pop("PYTHONPATH", None)
         self.package = integration_case.programs.parent / "python"
+        # The one comes before the user's folders, the other behind them.
+        self.stacks = self.package / "tony/_stacks"
+        self.paths = f"{self.stacks}:{self.package}"
 
     def write(self, text, name="rank.py"):
         """A file of the job's program."""
@@ -265,18 +268,18 @@ class PackageTest(CollectiveCase):
         for framework in ("horovod", "pytorch", "standalone", "tensorflow"):
             with self.subTest(framework):
                 self.assertEqual(self.run_program(framework=framework),
-                                 f"{self.package} {self.package}/tony/collective/__init__.py\n")
+                                 f"{self.paths} {self.package}/tony/collective/__init__.py\n")
 
     def test_it_can_be_turned_off(self):
         self.write(self.LOOK)
-        self.assertEqual(self.run_program(*OFF), "None None\n")
+        self.assertEqual(self.run_program(*OFF, "--conf", "tony.task.stacks=false"), "None None\n")
 
     def test_the_user_s_folders_come_first(self):
         self.write(self.LOOK)
         self.write("", "mine/tony/collective/__init__.py")
         mine = self.site.folder / "src/mine"
         self.assertEqual(self.run_program("--shell_env", f"PYTHONPATH={mine}:/elsewhere"),
-                         f"{mine}:/elsewhere:{self.package} {mine}/tony/collective/__init__.py\n")
+                         f"{self.stacks}:{mine}:/elsewhere:{self.package} {mine}/tony/collective/__init__.py\n")
 
 
 class NameTest(CollectiveCase):

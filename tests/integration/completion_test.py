@@ -98,7 +98,7 @@ class CompletionTest(JobTest):
 
     def test_verbs_options_and_values(self):
         bash = self.bash()
-        self.assertEqual(bash.line_after("tony sta\t"), "tony status ")
+        self.assertEqual(bash.line_after("tony stat\t"), "tony status ")
         self.assertEqual(bash.line_after("tony val\t"), "tony validate ")
         self.assertEqual(bash.all_after("tony l"), ["list", "ls", "logs"])
         self.assertEqual(bash.line_after("tony logs --first\t"), "tony logs --first-error ")
@@ -168,19 +168,19 @@ class CompletionTest(JobTest):
 
     def test_the_cursor_may_be_within_the_line(self):
         bash = self.bash()
-        # Ctrl-A, four characters on: behind "tony", a blank and "sta".
-        self.assertEqual(bash.line_after("tony sta --json\x01" + "\x06" * 8 + "\t"),
+        # Ctrl-A, four characters on: behind "tony", a blank and "stat".
+        self.assertEqual(bash.line_after("tony stat --json\x01" + "\x06" * 9 + "\t"),
                          "tony status --json")
-        self.assertEqual(bash.line_after("FOO=1 tony sta\t"), "FOO=1 tony status ")
-        self.assertEqual(bash.line_after("true; tony sta\t"), "true; tony status ")
+        self.assertEqual(bash.line_after("FOO=1 tony stat\t"), "FOO=1 tony status ")
+        self.assertEqual(bash.line_after("true; tony stat\t"), "true; tony status ")
         self.assertEqual(bash.line_after("tony logs \"--lev\t"), "tony logs \"--level\" ")
 
     def test_a_program_by_its_path(self):
         (self.site.folder / "home/bin").symlink_to(self.site.programs)
         bash = self.bash()
-        self.assertEqual(bash.line_after(f"{self.site.programs}/tony sta\t"),
+        self.assertEqual(bash.line_after(f"{self.site.programs}/tony stat\t"),
                          f"{self.site.programs}/tony status ")
-        self.assertEqual(bash.line_after("~/bin/tony sta\t"), "~/bin/tony status ")
+        self.assertEqual(bash.line_after("~/bin/tony stat\t"), "~/bin/tony status ")
 
     def test_bad_state_completes_nothing_and_prints_nothing(self):
         missing = self.complete("status", "")

@@ -102,8 +102,8 @@ Verb AdviseVerb() {
       "default).\nNothing is advised that was not seen; for most questions the programs have to "
       "have run for five minutes.\n",
       {{"xml", "", false, "print only the lines for the job file"},
-       {"after", "DURATION", false,
-        "judge programs that have run for this time, e.g. 60s (default: 5m)"}},
+       {"after", "SECONDS", false,
+        "judge programs that have run for so long, e.g. 60s (default: 5m)"}},
       1,
       &RunAdvise};
 }

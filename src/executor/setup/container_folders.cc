@@ -11,6 +11,14 @@ namespace {
 
 std::string FirstOf(const std::string& folders) { return folders.substr(0, folders.find(',')); }
 
+/// A file or folder of one attempt that is not for the user's eyes. In the working folder it would
+/// be in the way of programs that copy or list it.
+std::string OfAttempt(const v1::Assignment& assignment, int attempt,
+                      const std::string& working_folder, const std::string& name) {
+  if (assignment.log_folder().empty()) return absl::StrCat(working_folder, "/.tony/", name);
+  return absl::StrCat(assignment.log_folder(), "/attempt-", attempt, "/", name);
+}
+
 }  // namespace
 
 std::string Variable(const std::vector<std::string>& environment, const std::string& name) {
@@ -35,12 +43,15 @@ std::string LogPrefix(const v1::Assignment& assignment, int attempt,
   return absl::StrCat(LogFolder(environment, working_folder), name, ".");
 }
 
+// YARN's collection of logs would read a pipe among the logs.
 std::string ReportPipePath(const v1::Assignment& assignment, int attempt,
                            const std::string& working_folder) {
-  // A pipe in the working folder would be in the way of programs that copy it. YARN's collection of
-  // logs would read one among the logs.
-  if (assignment.log_folder().empty()) return absl::StrCat(working_folder, "/.tony/progress");
-  return absl::StrCat(assignment.log_folder(), "/attempt-", attempt, "/progress");
+  return OfAttempt(assignment, attempt, working_folder, "progress");
+}
+
+std::string StacksFolder(const v1::Assignment& assignment, int attempt,
+                         const std::string& working_folder) {
+  return OfAttempt(assignment, attempt, working_folder, "stacks");
 }
 
 std::string CacheFolder(const v1::Assignment& assignment,

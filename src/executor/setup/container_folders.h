@@ -23,6 +23,10 @@ std::string LogPrefix(const v1::Assignment& assignment, int attempt,
 std::string LogFolder(const std::vector<std::string>& environment,
                       const std::string& working_folder);
 
+/// The folder into which the processes of this attempt write their stacks when they are asked.
+std::string StacksFolder(const v1::Assignment& assignment, int attempt,
+                         const std::string& working_folder);
+
 /// The pipe through which the program of this attempt reports values of itself.
 std::string ReportPipePath(const v1::Assignment& assignment, int attempt,
                            const std::string& working_folder);

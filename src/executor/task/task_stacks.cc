@@ -3,7 +3,6 @@
 
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "common/logging.h"
 #include "executor/task/stack_reader.h"
 #include "os/files/files.h"
@@ -23,9 +22,9 @@ TaskStacks::~TaskStacks() {
   EndRun();
 }
 
-std::string TaskStacks::BeginRun(const std::string& working_folder) {
+std::string TaskStacks::BeginRun(const std::string& folder) {
   EndRun();
-  folder_ = absl::StrCat(working_folder, "/.tony-stacks");
+  folder_ = folder;
   absl::Status made = os::RemoveTree(folder_);
   if (made.ok()) made = os::MakeFolders(folder_);
   if (made.ok()) return folder_;

@@ -26,9 +26,9 @@ class TaskStacks {
   /// Waits for a reading, which has a time limit. Its `done` is not called any more.
   ~TaskStacks();
 
-  /// A program starts: returns an empty folder in `working_folder` for the files of its processes
-  /// (TONY_STACKS_DIR). Empty if there can be none; then only /proc and tools tell of the program.
-  std::string BeginRun(const std::string& working_folder);
+  /// A program starts: makes `folder` anew for the files of its processes (TONY_STACKS_DIR), and
+  /// returns it. Empty if that fails; then only /proc and tools tell of the program.
+  std::string BeginRun(const std::string& folder);
   /// The program and all it has started have ended: removes the folder.
   void EndRun();
 

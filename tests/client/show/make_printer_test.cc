@@ -261,7 +261,7 @@ TEST(Progress, NoneOnlyTellsOfTheFirstEvent) {
   EXPECT_EQ(calls, 1);
 }
 
-TEST(Progress, OnlyJsonShowsMeasurementsWhichAreNoEvents) {
+TEST(Progress, OnlyJsonPrintsMeasurementsWhichAreNoEvents) {
   const std::vector<core::JobEvent> events = RunningJob().events();
   const core::JobEvent measured{0, 7, core::TaskMeasured{{"worker", 0}, {}, 1}};
   for (const ProgressStyle style : {ProgressStyle::kTable, ProgressStyle::kLines,
@@ -269,7 +269,8 @@ TEST(Progress, OnlyJsonShowsMeasurementsWhichAreNoEvents) {
     Rig rig(style);
     rig.Feed(events);
     const std::string before = rig.output;
-    EXPECT_EQ(rig.printer->shows_measurements(), style == ProgressStyle::kJson);
+    const bool shows = style == ProgressStyle::kJson || style == ProgressStyle::kTable;
+    EXPECT_EQ(rig.printer->shows_measurements(), shows);
     for (int i = 0; i < 2; ++i) rig.printer->OnMeasurement(measured);
     const std::string line = rpc::EventToJsonLine(measured) + "\n";
     EXPECT_EQ(rig.output, style == ProgressStyle::kJson ? before + line + line : before);

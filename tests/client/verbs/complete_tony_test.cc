@@ -44,7 +44,7 @@ TEST_F(CompleteTest, OffersVerbs) {
   EXPECT_THAT(all, Not(Contains("ls")));
   EXPECT_THAT(Words({"l"}), ElementsAre("list", "ls", "logs"));
   EXPECT_THAT(Words({"--v"}), ElementsAre("--version"));
-  EXPECT_THAT(CompleteTony({"help", "sta"}, context_).candidates, ::testing::SizeIs(1));
+  EXPECT_THAT(CompleteTony({"help", "stat"}, context_).candidates, ::testing::SizeIs(1));
   EXPECT_THAT(Words({"no-such-verb", ""}), IsEmpty());
   EXPECT_THAT(CompleteTony({}, context_).candidates, Not(IsEmpty()));
 }

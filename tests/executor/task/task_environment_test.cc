@@ -161,9 +161,9 @@ TEST_F(TaskEnvironmentTest, TheCollectivePackageComesLast) {
 TEST_F(TaskEnvironmentTest, TheHookForStacksComesFirst) {
   identity_.stacks_package = "/tony/stacks";
   EXPECT_THAT(Render(), Not(Contains(Key("TONY_STACKS_DIR"))));
-  identity_.stacks_folder = "/work folder/.tony-stacks";
+  identity_.stacks_folder = "/job/logs/attempt-1/stacks";
   EXPECT_THAT(Render(), Contains(Pair("PYTHONPATH", "/tony/stacks")));
-  EXPECT_THAT(Render(), Contains(Pair("TONY_STACKS_DIR", "/work folder/.tony-stacks")));
+  EXPECT_THAT(Render(), Contains(Pair("TONY_STACKS_DIR", "/job/logs/attempt-1/stacks")));
   EXPECT_THAT(Render(), Contains(Pair("TONY_STACKS_SIGNAL", "40")));
   identity_.collective_package = "/tony/python";
   (*assignment_.mutable_environment())["PYTHONPATH"] = "/mine";

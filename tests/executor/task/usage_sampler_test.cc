@@ -119,7 +119,7 @@ TEST_F(UsageSamplerTest, ANewRunBeginsAnew) {
   const core::TaskUsage next = sampler.Sample({});
   EXPECT_EQ(next.max_memory_bytes, 0);
   EXPECT_EQ(next.proportional_bytes, 0);
-  EXPECT_FALSE(sampler.AtEnd());
+  EXPECT_FALSE(sampler.AtEnd(std::nullopt));
 }
 
 }  // namespace

@@ -111,6 +111,7 @@ TEST_F(JobBuilderTest, FillsInTheDefaults) {
   expected.am_resources = {2048, 1, 0};
   expected.execution_env = {{"PYTHONFAULTHANDLER", "1"}};
   expected.timeouts.registration = milliseconds(900'000);
+  expected.timeouts.metrics_interval = milliseconds(1'000);
   EXPECT_EQ(result.job, expected);
   EXPECT_EQ(result.local, (LocalSettings{.dir = folder_.path() + "/home/.tony",
                                          .ledger = "/var/lib/tony/ledger",

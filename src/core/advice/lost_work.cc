@@ -20,11 +20,21 @@ struct Repeated {
   double steps_per_second = 0;
 };
 
+/// The first value behind a restart. A point that began before the restart is left out, since it
+/// may also hold values from before; so the steps that were made again are rather counted too low.
+float FirstBehind(const MetricSeries& steps, int64_t restart_millis) {
+  const MetricPoints read = steps.Read(restart_millis, steps.last_millis() + 1, kPoints);
+  for (size_t i = 0; i < read.points.size(); ++i) {
+    const int64_t point = read.begin_millis + static_cast<int64_t>(i) * read.step_millis;
+    if (point >= restart_millis && !read.points[i].empty()) return read.points[i].min;
+  }
+  return -1;
+}
+
 Repeated RepeatedSteps(const JobFacts& facts, const TaskId& task) {
   Repeated repeated;
   const MetricSeries* steps = facts.metrics.Find(task, "step");
   if (steps == nullptr || steps->empty()) return repeated;
-  const int64_t end = steps->last_millis() + 1;
   int64_t begin = steps->begin_millis();
   for (const JobView::Attempt& attempt : facts.view().attempts) {
     const auto highest = [](const MetricPoints& points) {
@@ -35,13 +45,7 @@ Repeated RepeatedSteps(const JobFacts& facts, const TaskId& task) {
       return most;
     };
     const float before = highest(steps->Read(begin, attempt.ended_millis, kPoints));
-    // The first value behind the restart; its stretch of time may reach back before the restart.
-    float after = -1;
-    for (const MetricBucket& point : steps->Read(attempt.ended_millis, end, kPoints).points) {
-      if (point.empty()) continue;
-      after = point.min;
-      break;
-    }
+    const float after = FirstBehind(*steps, attempt.ended_millis);
     begin = attempt.ended_millis;
     if (before < 0 || after < 0 || after >= before) continue;
     repeated.steps += before - after;

@@ -207,7 +207,8 @@ void AddHistoryCases(Cases& cases) {
     growth.progress->step = 10 * (second < 300 ? second : second - 280);
   };
   JobProfile rare = WithAttempts(With(repeats), {"Lost"});
-  rare.observed.view.attempts[0].ended_millis = JobProfile::kSubmitted + 310'000;
+  // Half a second after the last step before the restart, so both lie in one second of a chart.
+  rare.observed.view.attempts[0].ended_millis = JobProfile::kSubmitted + 309'500;
   Add(cases, "RareCheckpoints", rare, {"lost-work"});
   JobProfile often = WithAttempts(WellSet(), {"Lost"});
   Add(cases, "RestartThatLostNothing", often, {});

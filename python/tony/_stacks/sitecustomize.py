@@ -4,7 +4,7 @@ The folder of this file comes first in a task's PYTHONPATH. A real-time signal m
 library's faulthandler write all stacks into a file of this process, without the GIL and without
 help of the program (docs/troubleshooting.md). Then the sitecustomize that this file hides runs, as
 it would without tony. It takes about a millisecond, and works in every Python that a program may
-use, also one that lacks what is needed here.
+use, also one that lacks what is needed here; so its types are comments.
 """
 
 import os
@@ -12,12 +12,14 @@ import sys
 
 
 def _install(folder, number):
+    # type: (str, int) -> None
     import faulthandler
 
     register_at_fork = os.register_at_fork
-    opened = []
+    opened = []  # type: list[int]
 
     def open_file():
+        # type: () -> None
         # A file for each process: a child of fork() must not write into its parent's.
         try:
             file = os.open(
@@ -40,11 +42,12 @@ def _install(folder, number):
 
 
 def _run_hidden():
+    # type: () -> None
     here = os.path.dirname(__file__)
     sys.path[:] = [path for path in sys.path if path != here]
     this = sys.modules.pop("sitecustomize", None)
     try:
-        import sitecustomize  # noqa: F401
+        import sitecustomize  # type: ignore[import-not-found]  # noqa: F401
     except ImportError as error:
         if getattr(error, "name", "sitecustomize") != "sitecustomize":
             raise

@@ -43,6 +43,12 @@ class ReportCallback(TrainerCallback):
         if not self._evaluates:
             self._evaluates = report(phase="evaluate")
 
+    def on_predict(self, args: Any, state: Any, control: Any, metrics: Any, **kwargs: Any) -> None:
+        """Steps come again."""
+        del args, state, control, metrics, kwargs
+        self._evaluates = False
+        report(phase="")
+
     def on_evaluate(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Steps come again."""
         del args, state, control, kwargs

@@ -140,7 +140,7 @@ def load_batch''')
         self.assertEqual(job.log("worker:0").strip(), b"True 7 /added []")
 
     def test_a_time_out_of_the_task_keeps_its_stacks(self):
-        job = self.start("--conf", "tony.task.executor.execution-timeout-ms=4000", workers=2)
+        job = self.start("--conf", "tony.task.executor.execution-timeout-ms=10000", workers=2)
         sentence = self.assert_ends(job, 3, "TASK_TIMED_OUT")
         self.assertRegex(sentence, r"execution-timeout-ms has passed; it was in "
                                    r"(load_batch|accept|all_reduce) \(\w+\.py:\d+\); its stacks are in ")
@@ -154,7 +154,7 @@ def load_batch''')
         self.assertIn(path, [one["path"] for one in kept])
 
     def test_a_time_out_of_the_job_keeps_the_stacks_of_its_tasks(self):
-        job = self.start("--conf", "tony.application.timeout=6000", workers=2)
+        job = self.start("--conf", "tony.application.timeout=12000", workers=2)
         sentence = self.assert_ends(job, 3, "APPLICATION_TIMEOUT")
         self.assertIn("`tony stacks` shows where the programs were", sentence)
         kept = {one["task"]: one["text"] for one in self.site.verb("stacks", job.id)["kept"]}

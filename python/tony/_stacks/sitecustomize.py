@@ -16,7 +16,7 @@ def _install(folder, number):
     import faulthandler
 
     register_at_fork = os.register_at_fork
-    opened = []  # type: list[int]
+    opened = []  # type: list[tuple[int, int, int]]
 
     def open_file():
         # type: () -> None
@@ -33,9 +33,18 @@ def _install(folder, number):
         # close all descriptors and open others with their numbers.
         os.write(file, b"fd %d\n" % file)
         faulthandler.register(number, file=file, all_threads=True, chain=False)
+        # The parent's file, unless the program has closed all descriptors and opened another one
+        # with that number.
         if opened:
-            os.close(opened.pop())
-        opened.append(file)
+            old, device, node = opened.pop()
+            try:
+                status = os.fstat(old)
+                if (status.st_dev, status.st_ino) == (device, node):
+                    os.close(old)
+            except OSError:
+                pass
+        status = os.fstat(file)
+        opened.append((file, status.st_dev, status.st_ino))
 
     open_file()
     register_at_fork(after_in_child=open_file)

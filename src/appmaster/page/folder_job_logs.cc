@@ -42,7 +42,7 @@ class MergePage {
     }
   }
 
-  bool full() const { return page_.lines.size() >= wish_.limit; }
+  bool full() const { return page_.lines.size() >= wish_.limit || bytes_ >= kMostBytes; }
 
   void Add(const history::LogFile& log, const logs::LogLine& line) {
     if (line.unix_millis == 0) {
@@ -57,11 +57,16 @@ class MergePage {
     if (seen_++ < wish_.skip) return;
     if (pattern_ != nullptr && !RE2::PartialMatch(line.text, *pattern_)) return;
     page_.lines.push_back({line.unix_millis, log.task, log.attempt, log.stream, line.text});
+    bytes_ += line.text.size();
   }
 
  private:
+  /// Lines may have 64 KiB each.
+  static constexpr size_t kMostBytes = size_t{1} << 20;
+
   const web::MergeWish& wish_;
   web::MergedLines& page_;
+  size_t bytes_ = 0;
   std::unique_ptr<RE2> pattern_;
   int64_t seen_ = 0;
   int64_t untimed_ = 0;

@@ -18,7 +18,7 @@ void HangRule::Check() {
   for (const Task& task : run_.tasks.all()) {
     if (task.state != TaskState::kRunning) watch_.Forget(task.id);
   }
-  const std::vector<Standstill> hanging = watch_.Hanging(run_.now);
+  const std::vector<Standstill> hanging = watch_.Hanging();
   if (!hanging.empty()) return Advance(hanging.front());
   // A restart is no progress of what hung.
   const Step step = std::exchange(step_, Step::kGoesOn);

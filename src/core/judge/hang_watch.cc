@@ -42,15 +42,15 @@ std::string StandstillText(const Standstill& standstill) {
                       Cores(standstill.usual_share), " cores");
 }
 
-// The gap is counted for the phase in which it ended, as the program names the phase before the
-// work.
+// The gap is counted for the phase that was named within it: programs name a phase before its work,
+// and its end before the next step.
 void HangWatch::OnStep(Run& run, const TaskUsage& usage, TimePoint now) {
   const Progress& progress = *usage.progress;
   const TimePoint at = now - FromSeconds(std::clamp(progress.idle_seconds, 0.0, 1e9));
   if (run.step >= 0 && at > run.progressed_at && progress.step > run.step) {
     std::deque<Duration>* gaps = nullptr;
-    if (run.gaps.size() < kPhases || run.gaps.contains(progress.phase)) {
-      gaps = &run.gaps[progress.phase];
+    if (run.gaps.size() < kPhases || run.gaps.contains(run.gap_phase)) {
+      gaps = &run.gaps[run.gap_phase];
     } else {
       gaps = &run.gaps.begin()->second;
     }
@@ -66,6 +66,7 @@ void HangWatch::OnStep(Run& run, const TaskUsage& usage, TimePoint now) {
     ++run.shares;
   }
   run.step = progress.step;
+  run.gap_phase = progress.phase;
   run.progressed_at = at;
   run.cpu_at_progress = usage.cpu_seconds;
   run.seen_at = now;
@@ -81,20 +82,20 @@ void HangWatch::On(const TaskId& task, int attempt, const TaskUsage& usage, Time
   }
   Run& run = runs_[task];
   run.attempt = attempt;
+  if (!usage.progress->phase.empty()) run.gap_phase = usage.progress->phase;
   // A program that starts again by itself counts its steps anew: that is progress, too.
   if (usage.progress->step != run.step) {
     OnStep(run, usage, now);
   } else {
     run.gpu_busy = run.gpu_busy && usage.gpu_utilization >= kBusyGpu;
   }
-  run.phase = usage.progress->phase;
   run.cpu_seconds = usage.cpu_seconds;
   run.measured_at = now;
 }
 
 std::optional<Duration> HangWatch::LimitOf(const Run& run) const {
   if (fixed_limit_ > Duration::zero()) return fixed_limit_;
-  const auto found = run.gaps.find(run.phase);
+  const auto found = run.gaps.find(run.gap_phase);
   // A phase that was not seen before may take as long as it likes.
   if (found == run.gaps.end() || found->second.size() < kFewestGaps) return std::nullopt;
   std::vector<Duration> gaps(found->second.begin(), found->second.end());
@@ -103,12 +104,16 @@ std::optional<Duration> HangWatch::LimitOf(const Run& run) const {
   return std::max<Duration>(kLeast, FromSeconds(Seconds(gaps[rank]) * kTimesUsual));
 }
 
-std::vector<Standstill> HangWatch::Hanging(TimePoint now) const {
+std::vector<Standstill> HangWatch::Hanging() const {
   std::vector<Standstill> found;
   for (const auto& [task, run] : runs_) {
     const std::optional<Duration> limit = LimitOf(run);
+    // While a task is in a phase that may take as long as it likes, the others may wait for it.
+    if (!limit && !run.gap_phase.empty()) return {};
     if (!limit) continue;
-    const Duration idle = now - run.progressed_at;
+    // Up to the newest measurement: what was not measured since, by an ApplicationMaster that was
+    // stopped or an executor that is away, is not known to stand still.
+    const Duration idle = run.measured_at - run.progressed_at;
     if (idle <= *limit) return {};
     const double seconds = Seconds(run.measured_at - run.seen_at);
     const double usual = run.shares == 0 ? 0 : run.share_sum / run.shares;

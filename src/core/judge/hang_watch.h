@@ -63,14 +63,16 @@ class HangWatch {
   /// The task's run is over.
   void Forget(const TaskId& task) { runs_.erase(task); }
 
-  /// The tasks that stand still, if the job hangs at `now`; the longest first. Empty: it does not.
-  std::vector<Standstill> Hanging(TimePoint now) const;
+  /// The tasks that stand still, if the job hangs; the longest first. Empty: it does not.
+  std::vector<Standstill> Hanging() const;
 
  private:
   struct Run {
     int attempt = 0;
     int64_t step = -1;
-    std::string phase;
+    /// The phase that was named last since the newest step, also when it is over by now: the work
+    /// until the next step is counted for it.
+    std::string gap_phase;
     std::map<std::string, std::deque<Duration>> gaps;  ///< by phase
     TimePoint progressed_at;                           ///< when it named its newest step
     double cpu_at_progress = 0;                        ///< its CPU seconds when that was measured

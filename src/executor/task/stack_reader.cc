@@ -3,6 +3,7 @@
 #include "executor/task/stack_reader.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -42,6 +43,8 @@ constexpr milliseconds kPause{1};
 /// What one run of a tool may take, and the share of the limit that is left for them.
 constexpr milliseconds kToolLimit{400};
 constexpr int kSignalShare = 2;  // one half
+/// What is read of a process's answer, however many there are.
+constexpr size_t kLeastText = 16 << 10;
 /// Files in the folder from which on those of ended processes are removed.
 constexpr size_t kManyFiles = 512;
 constexpr char kSuffix[] = ".stacks";
@@ -138,6 +141,12 @@ std::string SendSignal(Reading& reading, const os::ProcessStatus& status,
   }
   reading.begin = reading.size = info.st_size;
   reading.blocking = Blocking(status.pid);
+  // Looked at again, directly before the signal: a program that another one has replaced by exec()
+  // meanwhile has no handler, and the signal would end it.
+  const std::optional<os::ProcessStatus> again = os::ReadProcessStatus(status.pid);
+  if (!again || !again->caught.Has(kStacksSignal) || !StillWrites(status.pid, file.get())) {
+    return "it has just become another program";
+  }
   reading.file = std::move(file);
   reading.handle->Signal(kStacksSignal);
   return "";
@@ -228,6 +237,24 @@ bool UseTool(const std::vector<std::string>& command, const std::string& way, Du
   return true;
 }
 
+bool AnyThreadIn(char state, pid_t pid) {
+  const std::vector<os::ProcessStatus> threads = os::ReadThreads(pid, kMostTaskThreads);
+  return std::any_of(threads.begin(), threads.end(),
+                     [state](const os::ProcessStatus& thread) { return thread.state == state; });
+}
+
+/// Lets eu-stack read the process. It stops the threads for that, and one that waits for a device
+/// would stop only when the tool has been ended long ago: the whole program would stand still then.
+bool UseElfutils(const std::vector<std::string>& folders, Duration limit, Reading& reading) {
+  const auto pid = static_cast<pid_t>(reading.dump.pid);
+  const std::string tool = FindTool(folders, "eu-stack");
+  if (tool.empty() || AnyThreadIn('D', pid)) return false;
+  if (UseTool({tool, "-p", absl::StrCat(pid)}, "eu-stack", limit, reading.dump)) return true;
+  // Takes back a stop that the tool may have left behind when its time was over.
+  if (reading.state != 'T' && reading.state != 't') reading.handle->Signal(SIGCONT);
+  return false;
+}
+
 /// Reads a process that was sent no signal, or did not answer.
 void ReadOtherwise(Reading& reading, const std::vector<std::string>& folders, TimePoint end) {
   core::ProcessDump& dump = reading.dump;
@@ -238,7 +265,7 @@ void ReadOtherwise(Reading& reading, const std::vector<std::string>& folders, Ti
               left(), dump)) {
     return;
   }
-  if (UseTool({FindTool(folders, "eu-stack"), "-p", pid}, "eu-stack", left(), dump)) return;
+  if (UseElfutils(folders, left(), reading)) return;
   dump.way = "proc";
   dump.text = KernelWaits(static_cast<pid_t>(dump.pid));
 }
@@ -307,8 +334,12 @@ std::vector<core::ProcessDump> ReadStacks(const StackReading& reading) {
     if (readings.size() >= kMostProcesses) break;
     if (std::optional<Reading> one = Begin(pid, folder, known)) readings.push_back(*std::move(one));
   }
-  AwaitAnswers(readings, folder.fd.get(), reading.limit_bytes,
-               begin + reading.limit / kSignalShare);
+  const bool tools =
+      !FindTool(reading.tools, "py-spy").empty() || !FindTool(reading.tools, "eu-stack").empty();
+  // All texts together take a few times what is wanted of them.
+  const size_t most = readings.empty() ? 0 : 4 * reading.limit_bytes / readings.size();
+  AwaitAnswers(readings, folder.fd.get(), std::max(kLeastText, most),
+               begin + reading.limit / (tools ? kSignalShare : 1));
   std::vector<core::ProcessDump> dumps;
   for (Reading& one : readings) {
     if (one.dump.way.empty()) ReadOtherwise(one, reading.tools, begin + reading.limit);
@@ -338,7 +369,8 @@ void FitTexts(std::vector<core::ProcessDump>& dumps, size_t limit) {
   }
 }
 
-std::vector<std::string> SweepStacks(const std::string& folder, const std::vector<pid_t>& processes,
+std::vector<std::string> SweepStacks(const std::string& folder,
+                                     const std::function<std::vector<pid_t>()>& processes,
                                      const std::vector<std::string>& orphans) {
   std::vector<std::string> names;
   std::error_code error;
@@ -349,7 +381,7 @@ std::vector<std::string> SweepStacks(const std::string& folder, const std::vecto
   }
   if (names.size() <= kManyFiles) return {};
   std::set<std::string> living;
-  for (const pid_t pid : processes) {
+  for (const pid_t pid : processes()) {
     const std::optional<os::ProcessStatus> status = os::ReadProcessStatus(pid);
     if (status) living.insert(FileName(status->inner_pid));
   }

@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -40,7 +41,8 @@ std::vector<core::ProcessDump> ReadStacks(const StackReading& reading);
 /// Removes the files of processes that are not among `processes` from the folder of StackReading,
 /// if there are many; those that were among `orphans` before. Returns the names of the others,
 /// which the next call takes: a process may have just begun when `processes` was read.
-std::vector<std::string> SweepStacks(const std::string& folder, const std::vector<pid_t>& processes,
+std::vector<std::string> SweepStacks(const std::string& folder,
+                                     const std::function<std::vector<pid_t>()>& processes,
                                      const std::vector<std::string>& orphans);
 
 /// Shortens texts, the longest ones first, to `limit` bytes together. A shortened one ends with a

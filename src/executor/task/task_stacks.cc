@@ -1,6 +1,7 @@
 // The list of processes is read on the loop, which owns the keeper; the rest on the thread.
 #include "executor/task/task_stacks.h"
 
+#include <system_error>
 #include <utility>
 
 #include "common/logging.h"
@@ -24,6 +25,7 @@ TaskStacks::~TaskStacks() {
 
 std::string TaskStacks::BeginRun(const std::string& folder) {
   EndRun();
+  ++run_number_;
   folder_ = folder;
   absl::Status made = os::RemoveTree(folder_);
   if (made.ok()) made = os::MakeFolders(folder_);
@@ -44,27 +46,37 @@ void TaskStacks::EndRun() {
 void TaskStacks::Read(std::vector<std::string> tools, Duration limit, size_t limit_bytes,
                       Done done) {
   if (wishes_.size() >= kMostWishes) return done({});
-  wishes_.push_back({limit_bytes, std::move(done)});
+  wishes_.push_back({limit_bytes, run_number_, std::move(done)});
   if (wishes_.size() > 1) return;
   if (reader_.joinable()) reader_.join();
   StackReading reading{keeper_.Processes(), folder_, std::move(tools), limit, kMostBytes};
-  reader_ = std::thread([this, reading = std::move(reading)] {
-    std::vector<core::ProcessDump> dumps = ReadStacks(reading);
-    loop_.Post(lifetime_.Guard([this, dumps = std::move(dumps)] { OnRead(dumps); }));
-  });
+  try {
+    reader_ = std::thread([this, reading = std::move(reading), run = run_number_] {
+      std::vector<core::ProcessDump> dumps = ReadStacks(reading);
+      loop_.Post(lifetime_.Guard([this, run, dumps = std::move(dumps)] { OnRead(run, dumps); }));
+    });
+  } catch (const std::system_error& error) {
+    LogWarning("the stacks of the program cannot be read: there is no room for a thread",
+               {{"why", error.what()}});
+    OnRead(run_number_, {});
+  }
 }
 
-void TaskStacks::OnRead(const std::vector<core::ProcessDump>& dumps) {
+void TaskStacks::OnRead(int64_t run, const std::vector<core::ProcessDump>& dumps) {
   LogDebug("the stacks of the program are read", {{"processes", dumps.size()}});
   for (Wish& wish : std::exchange(wishes_, {})) {
-    std::vector<core::ProcessDump> own = dumps;
+    // A run that began during the reading of another one is not what was read.
+    std::vector<core::ProcessDump> own;
+    if (wish.run_number == run) own = dumps;
     FitTexts(own, wish.limit_bytes);
     wish.done(std::move(own));
   }
 }
 
 void TaskStacks::Sweep() {
-  if (!folder_.empty()) orphans_ = SweepStacks(folder_, keeper_.Processes(), orphans_);
+  if (folder_.empty()) return;
+  orphans_ = SweepStacks(
+      folder_, [this] { return keeper_.Processes(); }, orphans_);
 }
 
 }  // namespace tony::executor

@@ -1,6 +1,7 @@
 // Reads the stacks of the task's processes without blocking the event loop.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -43,14 +44,17 @@ class TaskStacks {
  private:
   struct Wish {
     size_t limit_bytes;
+    int64_t run_number;
     Done done;
   };
 
-  void OnRead(const std::vector<core::ProcessDump>& dumps);
+  /// `run`: the number of the run that was read.
+  void OnRead(int64_t run, const std::vector<core::ProcessDump>& dumps);
 
   EventLoop& loop_;
   const os::Keeper& keeper_;
   std::string folder_;
+  int64_t run_number_ = 0;            ///< of the runs of this executor's program
   std::vector<std::string> orphans_;  ///< see SweepStacks()
   std::vector<Wish> wishes_;          ///< those that the reading is for; none: there is no reading
   std::thread reader_;

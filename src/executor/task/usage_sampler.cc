@@ -122,10 +122,8 @@ double UsageSampler::SecondsSinceBegin() const {
 
 std::optional<core::TaskUsage> UsageSampler::AtEnd(std::optional<core::Progress> progress) const {
   core::TaskUsage usage;
-  if (run_) {
-    usage = run_->last;
-    usage.seconds = SecondsSinceBegin();
-  }
+  // Its time is that of the last sample as well: nothing was counted since, which is no standstill.
+  if (run_) usage = run_->last;
   usage.collective = ReadCollectiveCounters(counters_folder_);
   usage.progress = std::move(progress);
   return usage.collective || usage.progress ? std::optional(usage) : std::nullopt;

@@ -63,7 +63,7 @@ class HangWatchTest : public ::testing::Test {
       Step(id);
     }
   }
-  size_t Hanging() const { return watch_.Hanging(clock_.Now()).size(); }
+  size_t Hanging() const { return watch_.Hanging().size(); }
 
   FakeClock clock_;
   std::map<TaskId, Task> tasks_;
@@ -77,7 +77,7 @@ TEST_F(HangWatchTest, NeedsNoProgressAndAnIdleProcessor) {
   Wait(seconds(5), 0);
   ASSERT_EQ(Hanging(), 1u);
   EXPECT_EQ(
-      StandstillText(watch_.Hanging(clock_.Now())[0]),
+      StandstillText(watch_.Hanging()[0]),
       "worker:0 has named no step for 1m 05s after step 9 (at most 1m 00s would be usual) and "
       "uses 0.0 of its usual 2.0 cores");
   Step();
@@ -95,8 +95,7 @@ TEST_F(HangWatchTest, ABusyGpuWithoutProgressIsOne) {
   Train(10);
   Wait(minutes(2), 2);
   ASSERT_EQ(Hanging(), 1u);
-  EXPECT_TRUE(
-      StandstillText(watch_.Hanging(clock_.Now())[0]).ends_with("while its GPUs were busy"));
+  EXPECT_TRUE(StandstillText(watch_.Hanging()[0]).ends_with("while its GPUs were busy"));
   tasks_[kFirst].gpu = 40;
   Wait(seconds(5), 2);
   EXPECT_EQ(Hanging(), 0u);
@@ -157,6 +156,45 @@ TEST_F(HangWatchTest, PhasesHaveTheirOwnPace) {
   EXPECT_EQ(Hanging(), 1u);
 }
 
+TEST_F(HangWatchTest, APhaseCountsAlsoWhenItIsOverBeforeTheNextStep) {
+  Train(10);
+  for (int i = 0; i < 3; ++i) {
+    tasks_[kFirst].phase = "evaluate";
+    Wait(minutes(3), 0);
+    tasks_[kFirst].phase = "";
+    Wait(seconds(5), 0);
+    EXPECT_EQ(Hanging(), 0u) << "the next step is still to come";
+    Step();
+    Train(5);
+  }
+  // The pace without a phase is as before, and that of the phase is known now.
+  Wait(seconds(65), 0);
+  EXPECT_EQ(Hanging(), 1u);
+  tasks_[kFirst].phase = "evaluate";
+  Measure(kFirst);
+  EXPECT_EQ(Hanging(), 0u);
+  Wait(minutes(9), 0);
+  EXPECT_EQ(Hanging(), 1u);
+}
+
+TEST_F(HangWatchTest, OneInANewPhaseHoldsUpTheOthers) {
+  Train(10, kFirst);
+  Train(10, kSecond);
+  Step(kFirst);
+  tasks_[kFirst].phase = "checkpoint";
+  for (int i = 0; i < 60; ++i) {
+    Wait(seconds(5), 0, kFirst);
+    Measure(kSecond);
+  }
+  EXPECT_EQ(Hanging(), 0u);
+}
+
+TEST_F(HangWatchTest, WhatWasNotMeasuredIsNoStandstill) {
+  Train(10);
+  clock_.Advance(minutes(30));
+  EXPECT_EQ(Hanging(), 0u);
+}
+
 TEST_F(HangWatchTest, OneThatGoesOnIsEnoughForTheOthers) {
   Train(10, kFirst);
   Train(10, kSecond);
@@ -175,7 +213,7 @@ TEST_F(HangWatchTest, OneThatGoesOnIsEnoughForTheOthers) {
   EXPECT_EQ(Hanging(), 0u);
   // The second one spins now, which is its usual use: the first one is who stands still.
   wait(minutes(2), 0, 2);
-  const std::vector<Standstill> hanging = watch_.Hanging(clock_.Now());
+  const std::vector<Standstill> hanging = watch_.Hanging();
   ASSERT_EQ(hanging.size(), 1u);
   EXPECT_EQ(hanging[0].task, kFirst);
 }
@@ -189,7 +227,7 @@ TEST_F(HangWatchTest, AConfiguredLimitHoldsFromTheFirstStepOn) {
     usage.progress->step = std::min(i, 6);
     usage.progress->idle_seconds = i <= 6 ? 0 : (i - 6) * 5;
     watch.On(kFirst, 1, usage, clock_.Now());
-    EXPECT_EQ(watch.Hanging(clock_.Now()).size(), i > 10 ? 1u : 0u) << i;
+    EXPECT_EQ(watch.Hanging().size(), i > 10 ? 1u : 0u) << i;
     clock_.Advance(seconds(5));
   }
 }

@@ -354,12 +354,16 @@ TEST_F(StackReaderTest, ReadsAcrossAProcessNamespace) {
 
 TEST_F(StackReaderTest, SweepsFilesOfEndedProcesses) {
   const pid_t pid = StartPython("load_batch()");
-  EXPECT_THAT(SweepStacks(folder_.path(), {pid}, {}), IsEmpty());
+  EXPECT_THAT(SweepStacks(folder_.path(), [pid] { return std::vector<pid_t>{pid}; }, {}),
+              IsEmpty());
   for (int i = 0; i < 600; ++i) Write(folder_ / absl::StrCat(i, "9999999.stacks"), "fd 3\n");
   Write(folder_ / "mine", "");
-  const std::vector<std::string> orphans = SweepStacks(folder_.path(), {pid}, {});
+  const std::vector<std::string> orphans =
+      SweepStacks(folder_.path(), [pid] { return std::vector<pid_t>{pid}; }, {});
   EXPECT_EQ(orphans.size(), 600u);
-  EXPECT_THAT(SweepStacks(folder_.path(), {pid}, orphans), IsEmpty());
+  EXPECT_THAT(SweepStacks(
+                  folder_.path(), [pid] { return std::vector<pid_t>{pid}; }, orphans),
+              IsEmpty());
   EXPECT_TRUE(std::filesystem::exists(FileOf(pid)));
   EXPECT_TRUE(std::filesystem::exists(folder_ / "mine"));
   EXPECT_FALSE(std::filesystem::exists(folder_ / "09999999.stacks"));

@@ -95,7 +95,7 @@ class ExampleTests(OnYarn):
         self.assert_trained_in_one_epoch(job)
         report = self.report(job)
         self.assertEqual((report["state"], report["finalStatus"]), ("FINISHED", "SUCCEEDED"))
-        self.assertEqual(self.left_in_hdfs(job), ["cluster", "events"])
+        self.assertEqual(self.left_in_hdfs(job), ["cluster", "events", "metrics.bin"])
 
     @staticmethod
     def labelled_gpus(report):
@@ -392,7 +392,7 @@ class TensorFlowParameterServerInHdfs(
     def test_trains_as_one(self):
         job = self.start()
         self.assert_trained_in_one_epoch(job)
-        self.assertEqual(self.left_in_hdfs(job), ["checkpoints", "cluster", "events"])
+        self.assertEqual(self.left_in_hdfs(job), ["checkpoints", "cluster", "events", "metrics.bin"])
         left = self.left_in_hdfs(job, "checkpoints")
         self.assertIn("checkpoint.npz", left)
         self.assertEqual([name for name in left if name.endswith(".part")], [])

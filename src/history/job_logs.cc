@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "core/model/task_path.h"
 #include "logs/log_segments.h"
 
 namespace tony::history {
@@ -20,25 +21,12 @@ namespace {
 
 using core::kMasterTaskType;
 
-/// The task whose folder is called `name` ("parameter-server-0"). The index follows the last dash,
-/// because a type's name may contain dashes.
-std::optional<core::TaskId> ParseTaskFolder(const std::string& name) {
-  const size_t dash = name.rfind('-');
-  core::TaskId task;
-  if (dash == std::string::npos || dash == 0 ||
-      !absl::SimpleAtoi(name.substr(dash + 1), &task.index)) {
-    return std::nullopt;
-  }
-  task.type = name.substr(0, dash);
-  return task;
-}
-
 /// The log whose path below the folder of logs consists of `parts`.
 std::optional<LogFile> Classify(const std::vector<std::string>& parts) {
   if (parts.size() == 1 && parts[0] == "am.log")
     return LogFile{kMasterTaskType, 0, kMasterTaskType, ""};
   if (parts.size() < 2 || parts.size() > 3) return std::nullopt;
-  const std::optional<core::TaskId> task = ParseTaskFolder(parts[0]);
+  const std::optional<core::TaskId> task = core::TaskFromPath(parts[0]);
   if (!task) return std::nullopt;
   LogFile log{task->ToString(), 0, "", ""};
   if (parts.size() == 2) {

@@ -10,6 +10,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "core/model/task_path.h"
 #include "web/job_page.h"
 #include "web/page_files.h"
 
@@ -33,11 +34,9 @@ std::optional<LogLocation> FindLog(const core::JobView& view, const std::string&
   }
   if (parts[2] != "stdout" && parts[2] != "stderr") return std::nullopt;
   if (parts[2] == "stderr") log.stream = LogSource::Stream::kStderr;
-  const size_t dash = parts[0].rfind('-');
-  if (dash == std::string::npos || !absl::SimpleAtoi(parts[0].substr(dash + 1), &log.task.index)) {
-    return std::nullopt;
-  }
-  log.task.type = parts[0].substr(0, dash);
+  const std::optional<core::TaskId> named = core::TaskFromPath(parts[0]);
+  if (!named) return std::nullopt;
+  log.task = *named;
   // The task and the attempt become part of a file's path elsewhere. So only a task of the job is
   // accepted, in exactly its canonical spelling.
   const core::JobView::Task* const task = view.FindTask(log.task);

@@ -12,11 +12,11 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "client/jobs/choose_job.h"
 #include "core/model/master_task.h"
 #include "core/model/task_id.h"
+#include "core/model/task_path.h"
 #include "core/record/job_event.h"
 #include "history/recorded_events.h"
 #include "storage/job_folder.h"
@@ -98,10 +98,7 @@ std::set<core::TaskId> TasksOf(const storage::JobFolder& folder) {
     }
   }
   for (const std::string& name : FoldersIn(folder.logs())) {
-    const size_t dash = name.rfind('-');
-    int index = 0;
-    if (dash == std::string::npos || !absl::SimpleAtoi(name.substr(dash + 1), &index)) continue;
-    tasks.insert({name.substr(0, dash), index});
+    if (const std::optional<core::TaskId> task = core::TaskFromPath(name)) tasks.insert(*task);
   }
   return tasks;
 }

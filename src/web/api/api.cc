@@ -18,13 +18,6 @@ constexpr char kJobs[] = "api/v1/jobs";
 constexpr char kStop[] = "stop";
 constexpr size_t kMostReason = 500;
 
-HttpResponse Content(std::string body, const std::string& type = "application/json") {
-  HttpResponse response;
-  response.content_type = type;
-  response.body = std::move(body);
-  return response;
-}
-
 std::vector<std::string> StateNames() {
   return {"NEW", "STARTING", "READY", "RUNNING", "SUCCEEDED", "FAILED", "STOPPED"};
 }
@@ -71,20 +64,23 @@ void Api::Handle(const HttpRequest& request, const std::string& place,
   if (request.post) {
     if (auto refused = refuse_change()) return respond(*std::move(refused));
   }
-  if (place == "healthz") return respond(Content("{\"status\":\"ok\"}\n"));
-  if (place == "api/v1/openapi.json") return respond(Content(OpenApiDocument()));
+  if (place == "healthz") return respond(JsonResponse("{\"status\":\"ok\"}\n"));
+  if (place == "api/v1/openapi.json") return respond(JsonResponse(OpenApiDocument()));
   const core::ObservedJob& job = parts_.job.Job();
   if (job.view.last_sequence == 0) {
     return respond(ProblemResponse(503, "What has happened in this job so far is being read."));
   }
   if (place == "metrics") {
-    return respond(Content(PrometheusText(job), "text/plain; version=0.0.4; charset=utf-8"));
+    HttpResponse response;
+    response.content_type = "text/plain; version=0.0.4; charset=utf-8";
+    response.body = PrometheusText(job);
+    return respond(std::move(response));
   }
   if (place == kJobs) {
     const Json jobs = {
         {"jobs", Json::array({JobSummary(job, parts_.job.UnixMillis(), parts_.direct)})},
         {"next", nullptr}};
-    return respond(Content(Dump(jobs)));
+    return respond(JsonResponse(Dump(jobs)));
   }
   const std::string start = absl::StrCat(kJobs, "/");
   if (!absl::StartsWith(place, start)) {
@@ -137,7 +133,7 @@ std::string Api::Tag(const std::string& more) const {
 }
 
 void Api::Answer(const Call& call, const std::string& json, const std::string& tag) const {
-  HttpResponse response = Content(json);
+  HttpResponse response = JsonResponse(json);
   if (parts_.direct) {
     response.headers.emplace_back("ETag", tag);
     if (call.request.if_none_match == tag) {
@@ -183,7 +179,8 @@ void Api::ShowEvents(const Call& call) {
   const int64_t limit = parameters.Number("limit", 1, 5000, 1000);
   if (parameters.problem()) return call.respond(ProblemResponse(400, *parameters.problem()));
   if (parts_.direct && absl::StrContains(call.request.accept, "text/event-stream")) {
-    HttpResponse response = Content("", "text/event-stream");
+    HttpResponse response;
+    response.content_type = "text/event-stream";
     response.source = broadcast_.Open(after, parts_.direct);
     return call.respond(std::move(response));
   }
@@ -198,7 +195,7 @@ void Api::ShowConfig(const Call& call) {
   Parameters parameters(call.request.query);
   const bool differing = !parameters.Choice("against", {"defaults"}, "").empty();
   if (parameters.problem()) return call.respond(ProblemResponse(400, *parameters.problem()));
-  call.respond(Content(Dump(ConfigJson(parts_.job.config(), differing))));
+  call.respond(JsonResponse(Dump(ConfigJson(parts_.job.config(), differing))));
 }
 
 // The access has checked that the request comes from the page itself. The type keeps forms of other
@@ -217,7 +214,7 @@ void Api::Stop(const HttpRequest& request, const Respond& respond) {
     return respond(ProblemResponse(
         409, absl::StrCat("The job has its verdict already: ", job.view.verdict->sentence)));
   }
-  HttpResponse response = Content(Dump({{"state", job.StateName()}, {"sentence", *reason}}));
+  HttpResponse response = JsonResponse(Dump({{"state", job.StateName()}, {"sentence", *reason}}));
   response.status = 202;
   parts_.job.Stop(*reason);
   respond(std::move(response));

@@ -26,10 +26,7 @@ template <typename Result, typename Render>
 JobLogs::Take<Result> Answering(const Api::Respond& respond, Render render) {
   return [respond, render](const absl::StatusOr<Result>& result) {
     if (!result.ok()) return respond(LogProblem(result.status()));
-    HttpResponse response;
-    response.content_type = "application/json";
-    response.body = Dump(render(*result));
-    respond(std::move(response));
+    respond(JsonResponse(Dump(render(*result))));
   };
 }
 

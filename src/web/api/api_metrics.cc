@@ -1,10 +1,9 @@
 // The job's metrics over time, and the advice that follows from them.
 #include <nlohmann/json.hpp>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "core/advice/advice_json.h"
+#include "core/model/task_path.h"
 #include "web/api/api.h"
 #include "web/api/render.h"
 
@@ -16,29 +15,12 @@ constexpr size_t kMostNames = 32;
 /// Points of all series of one answer; each is three numbers.
 constexpr size_t kMostPoints = 200'000;
 
-/// "worker-3"; nothing: it is no such name.
-std::optional<core::TaskId> TaskFromPath(const std::string& path) {
-  const size_t dash = path.rfind('-');
-  int index = 0;
-  if (dash == std::string::npos || !absl::SimpleAtoi(path.substr(dash + 1), &index)) {
-    return std::nullopt;
-  }
-  return core::TaskId{path.substr(0, dash), index};
-}
-
-HttpResponse Json200(std::string body) {
-  HttpResponse response;
-  response.content_type = "application/json";
-  response.body = std::move(body);
-  return response;
-}
-
-/// Reads the wish; `tasks` names wrong ones. A wrong parameter is noted in `parameters`.
+/// Reads the wish. A wrong parameter is noted in `parameters`.
 MetricWish ReadWish(Parameters& parameters, int64_t now_millis) {
   MetricWish wish;
   wish.names = parameters.Words("names", kMostNames, 64, "_.-");
   for (const std::string& path : parameters.Words("tasks", kMostNames, 138, "_.-")) {
-    if (const auto task = TaskFromPath(path)) wish.tasks.push_back(*task);
+    if (const auto task = core::TaskFromPath(path)) wish.tasks.push_back(*task);
   }
   wish.types = parameters.Words("types", kMostNames, 128, "_.-");
   wish.from = parameters.Number("from", 0, kLargestNumber, 0);
@@ -54,7 +36,7 @@ void Api::ShowMetrics(const Call& call) {
   const MetricWish wish = ReadWish(parameters, parts_.job.UnixMillis());
   if (parameters.problem()) return call.respond(ProblemResponse(400, *parameters.problem()));
   if (!parameters.Has("names")) {
-    return call.respond(Json200(Dump(MetricNamesJson(parts_.job.metrics(), call.job))));
+    return call.respond(JsonResponse(Dump(MetricNamesJson(parts_.job.metrics(), call.job))));
   }
   const size_t series =
       wish.names.size() * (wish.tasks.size() + wish.types.size() * core::kBandQuantiles.size());
@@ -64,7 +46,7 @@ void Api::ShowMetrics(const Call& call) {
                           " points, and at most ", kMostPoints,
                           " points are given at once; ask for fewer names, tasks or points.")));
   }
-  call.respond(Json200(MetricsText(parts_.job.metrics(), wish)));
+  call.respond(JsonResponse(MetricsText(parts_.job.metrics(), wish)));
 }
 
 void Api::ShowAdvice(const Call& call) {
@@ -73,7 +55,7 @@ void Api::ShowAdvice(const Call& call) {
   Json json = core::AdviceJson(advice);
   json["reservations"] = Json::array();
   if (!advice.reservation.empty()) json["reservations"].push_back(advice.reservation);
-  call.respond(Json200(Dump(json)));
+  call.respond(JsonResponse(Dump(json)));
 }
 
 }  // namespace tony::web

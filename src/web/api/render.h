@@ -12,11 +12,14 @@
 #include "core/record/observed_job.h"
 #include "web/api/job_logs.h"
 #include "web/api/job_source.h"
+#include "web/http/http_message.h"
 
 namespace tony::web {
 
 using Json = nlohmann::ordered_json;
 
+/// An answer of the type application/json.
+HttpResponse JsonResponse(std::string body);
 /// The document in one line. Bytes that are not UTF-8 are replaced.
 std::string Dump(const Json& json);
 

@@ -1,6 +1,7 @@
 // The summary of a job. Its parts are those of `tony status --json` (core/record/job_json.h).
 #include <map>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "core/record/job_json.h"
@@ -9,6 +10,13 @@
 namespace tony::web {
 
 using core::OrNull;
+
+HttpResponse JsonResponse(std::string body) {
+  HttpResponse response;
+  response.content_type = "application/json";
+  response.body = std::move(body);
+  return response;
+}
 
 std::string Dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -212,14 +212,17 @@ absl::Status ApplicationMaster::OpenLogCollector() {
   TONY_ASSIGN_OR_RETURN(const rpc::Credentials own,
                         authority_->Issue(rpc::ClientRole(platform_->job_id())));
   log_collector_ = std::make_unique<LogCollector>(
-      platform_->folder(), rpc::TunnelDialer(server_->address(), own),
+      platform_->job_id(), platform_->folder(), rpc::TunnelDialer(server_->address(), own),
       [this](const std::string& note) { loop_.Post([this, note] { RecordNote(note); }); });
   return absl::OkStatus();
 }
 
 absl::Status ApplicationMaster::OpenBackend(const jobfile::LoadedJob& loaded) {
   const jobfile::BuildResult& built = loaded.result;
-  const PageParts page{loop_, clock_, event_log_, metrics_->metrics(),
+  const PageParts page{loop_,
+                       clock_,
+                       event_log_,
+                       metrics_->metrics(),
                        ConfigKeys(loaded.configuration),
                        [this](const std::string& why) { Stop(core::Reason::kKilledByUser, why); }};
   TONY_ASSIGN_OR_RETURN(page_entry_, platform_->MakePageEntry(page, built));

@@ -6,10 +6,9 @@
 #include <chrono>
 #include <utility>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "common/logging.h"
+#include "core/model/container_id.h"
 #include "tony/v1/application_master.pb.h"
 
 namespace tony::appmaster {
@@ -34,25 +33,16 @@ history::LogSelection Everything() {
 /// task would have to be just as many apart to share a place.
 constexpr int kPlacesOfMaster = 2000;
 
-/// The number behind `mark` in a container's id, from 1; 1 if there is none.
-int NumberBehind(absl::string_view mark, absl::string_view container) {
-  const size_t found = container.rfind(mark);
-  if (found == absl::string_view::npos) return 1;
-  const absl::string_view rest = container.substr(found + mark.size());
-  int number = 1;
-  return absl::SimpleAtoi(rest.substr(0, rest.find('-')), &number) ? std::max(number, 1) : 1;
-}
-
-/// The place of a container, whose id is "JOB-c0001", or of later ApplicationMasters
-/// "JOB-a2-c0001".
-int PlaceOf(absl::string_view container) {
-  return (NumberBehind("-a", container) - 1) * kPlacesOfMaster + NumberBehind("-c", container);
+int PlaceOf(const core::ContainerNumber& container) {
+  return (container.incarnation - 1) * kPlacesOfMaster + container.number;
 }
 
 }  // namespace
 
-LogCollector::LogCollector(storage::JobFolder folder, rpc::TunnelDialer dialer, Note note)
-    : dialer_(std::move(dialer)),
+LogCollector::LogCollector(std::string job_id, storage::JobFolder folder, rpc::TunnelDialer dialer,
+                           Note note)
+    : job_id_(std::move(job_id)),
+      dialer_(std::move(dialer)),
       note_(std::move(note)),
       mirror_(std::move(folder)),
       thread_([this] { loop_.Run(); }) {}
@@ -71,7 +61,7 @@ void LogCollector::Follow(const core::TaskId& task, const std::string& container
                             .folder = task.ToPath(),
                             .container = container,
                             .url = "",
-                            .order = PlaceOf(container)};
+                            .order = PlaceOf(core::NumberOfContainer(job_id_, container))};
     Open(found->second);
   });
 }

@@ -27,7 +27,7 @@ class LogCollector {
   using Note = std::function<void(const std::string& sentence)>;
 
   /// `dialer`: of a client of this ApplicationMaster.
-  LogCollector(storage::JobFolder folder, rpc::TunnelDialer dialer, Note note);
+  LogCollector(std::string job_id, storage::JobFolder folder, rpc::TunnelDialer dialer, Note note);
   ~LogCollector();
   LogCollector(const LogCollector&) = delete;
   LogCollector& operator=(const LogCollector&) = delete;
@@ -51,6 +51,7 @@ class LogCollector {
   void OnReceived(const std::string& container, const absl::Status& status);
   void EndIfAllCame();
 
+  const std::string job_id_;
   const rpc::TunnelDialer dialer_;
   const Note note_;
   EventLoop loop_;

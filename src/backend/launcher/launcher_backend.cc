@@ -1,11 +1,11 @@
 // Orders go to the launcher, grants come from executors, ends from both.
 #include "backend/launcher/launcher_backend.h"
 
-#include <cstdio>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/logging.h"
+#include "core/model/container_id.h"
 
 namespace tony::backend {
 namespace {
@@ -33,10 +33,8 @@ LauncherBackend::~LauncherBackend() {
 // An order that was lost with its ApplicationMaster may still be under way, and its id is in no
 // journal. So the ids of each ApplicationMaster are its own.
 std::string LauncherBackend::NextId() {
-  char number[16];
-  std::snprintf(number, sizeof(number), "-c%04d", ++last_number_);
-  if (options_.incarnation <= 1) return options_.job_id + number;
-  return absl::StrCat(options_.job_id, "-a", options_.incarnation, number);
+  return core::ContainerId(options_.job_id,
+                           {.incarnation = options_.incarnation, .number = ++last_number_});
 }
 
 void LauncherBackend::SayHello() {

@@ -7,11 +7,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <cstdio>
 #include <utility>
 #include <variant>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "backend/local/executor_end.h"
 #include "backend/local/executor_finder.h"
@@ -19,6 +17,7 @@
 #include "common/logging.h"
 #include "common/overlay_variables.h"
 #include "common/status_macros.h"
+#include "core/model/container_id.h"
 #include "os/containment/cgroup_folder.h"
 #include "os/containment/container_remains.h"
 #include "os/files/folder_trust.h"
@@ -32,14 +31,6 @@ namespace {
 /// The flag for the container's id on an executor's command line (see LaunchContext);
 /// ExecutorFinder may have to find the executor by it.
 constexpr char kContainerIdFlag[] = "--container-id=";
-
-/// The number in a container id: 7 for "JOB-c0007"; 0 for an id of another form.
-int NumberOf(const std::string& container_id) {
-  int number = 0;
-  const size_t at = container_id.rfind("-c");
-  if (at == std::string::npos || !absl::SimpleAtoi(container_id.substr(at + 2), &number)) return 0;
-  return number;
-}
 
 std::string LastPart(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
@@ -128,7 +119,8 @@ void LocalBackend::Reclaim(const std::vector<core::Container>& containers) {
   ExecutorFinder executors(options_.executor_path, kContainerIdFlag);
   for (const core::Container& container : containers) {
     // New container ids continue behind the reclaimed ones, because an id must never be used twice.
-    last_number_ = std::max(last_number_, NumberOf(container.id));
+    last_number_ =
+        std::max(last_number_, core::NumberOfContainer(options_.job_id, container.id).number);
     LiveContainer live;
     live.container = container;
     live.executor = TakeOver(container, executors);
@@ -304,10 +296,8 @@ core::Container LocalBackend::TakeSlot(const core::ContainerRequest& request) {
     return !candidate.taken && candidate.grant.resources == request.resources;
   });
   slot->taken = true;
-  char number[16];
-  std::snprintf(number, sizeof(number), "-c%04d", ++last_number_);
   LiveContainer live;
-  live.container = {.id = options_.job_id + number,
+  live.container = {.id = core::ContainerId(options_.job_id, {.number = ++last_number_}),
                     .type = request.type,
                     .host = "127.0.0.1",
                     .host_id = options_.host_id,
@@ -490,6 +480,15 @@ void LocalBackend::Kill(const std::string& container_id) {
     live.executor->Signal(SIGKILL);
   }
   if (live.state != State::kGranted) return;
+  const auto launch = std::find_if(launches_.begin(), launches_.end(), [&](const auto& queued) {
+    return queued.first == container_id;
+  });
+  if (launch != launches_.end()) {
+    live.state = State::kFailedToStart;
+    return Later([this, container_id] {
+      End(container_id, {.lost = true, .sentence = "killed before its tony-executor was started"});
+    });
+  }
   slots_[*live.slot].taken = false;
   containers_.erase(found);
   Later([this] { Advance(); });

@@ -303,6 +303,23 @@ TEST_F(LocalBackendTest, AGrantedContainerThatNeverRanIsGivenBackSilently) {
   EXPECT_EQ(job.events.ended_count(), 0u);
 }
 
+TEST_F(LocalBackendTest, AKillThatOvertakesTheLaunchIsReported) {
+  LoopThread loop;
+  Job job(loop, Options(TestJobId(1), SmallMachine(100, 0)));
+  job.Request({Workers(2, 50)});
+  std::vector<std::string> ids;
+  for (const core::Container& container : job.events.WaitGranted(2)) ids.push_back(container.id);
+  ASSERT_EQ(ids.size(), 2u);
+  job.RunAndKill(ids);
+  for (const std::string& id : ids) {
+    EXPECT_EQ(job.events.WaitEnded(id).sentence, "killed before its tony-executor was started");
+    EXPECT_FALSE(os::Exists(job.FolderOf(id)));
+  }
+  // The share of both is free again.
+  job.Request({Workers(2, 50)});
+  EXPECT_EQ(job.events.WaitGranted(4).size(), 4u);
+}
+
 TEST_F(LocalBackendTest, ItsEndKillsEveryExecutorAndFreesTheMachine) {
   LoopThread loop;
   Job job(loop, Options(TestJobId(1), SmallMachine(100, 0)));

@@ -40,6 +40,7 @@ ExecClient::~ExecClient() = default;
 absl::StatusOr<ExecClient::Result> ExecClient::Run() {
   if (request_.terminal) {
     TONY_ASSIGN_OR_RETURN(raw_, RawTerminal::Enter(STDIN_FILENO));
+    size_ = SizeOfTerminal(STDIN_FILENO);
   }
   const auto signals = loop_.WatchSignals({SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGWINCH, SIGCONT},
                                           [this](int number) { OnSignal(number); });
@@ -61,9 +62,8 @@ v1::ExecWish ExecClient::MakeWish() const {
   for (const std::string& argument : request_.arguments) wish.add_arguments(argument);
   wish.set_who(rpc::ToUtf8(request_.who));
   if (request_.terminal) {
-    const os::TerminalSize size = SizeOfTerminal(STDIN_FILENO);
-    wish.mutable_terminal()->set_rows(size.rows);
-    wish.mutable_terminal()->set_columns(size.columns);
+    wish.mutable_terminal()->set_rows(size_.rows);
+    wish.mutable_terminal()->set_columns(size_.columns);
     wish.set_terminal_type(request_.terminal_type);
   }
   return wish;
@@ -83,9 +83,9 @@ void ExecClient::Pump() {
     return Send(std::move(frame));
   }
   if (std::exchange(resized_, false)) {
-    const os::TerminalSize size = SizeOfTerminal(STDIN_FILENO);
-    frame.mutable_size()->set_rows(size.rows);
-    frame.mutable_size()->set_columns(size.columns);
+    size_ = SizeOfTerminal(STDIN_FILENO);
+    frame.mutable_size()->set_rows(size_.rows);
+    frame.mutable_size()->set_columns(size_.columns);
     return Send(std::move(frame));
   }
   if (std::exchange(sign_due_, false)) {
@@ -111,6 +111,11 @@ void ExecClient::Send(v1::ExecFrame frame) {
 }
 
 void ExecClient::OnInput() {
+  // SIGWINCH may be seen later than keys that were typed after the change.
+  if (raw_ != nullptr && SizeOfTerminal(STDIN_FILENO) != size_) {
+    resized_ = true;
+    return Pump();
+  }
   std::string bytes(kFrameBytes, '\0');
   const ssize_t count = ::read(STDIN_FILENO, bytes.data(), bytes.size());
   if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;

@@ -67,6 +67,7 @@ class ExecClient {
   bool input_ended_ = false;  ///< standard input has ended
   bool sent_input_end_ = false;
   bool can_write_ = false;  ///< the tunnel takes a frame
+  os::TerminalSize size_;  ///< the terminal's that the executor was told last
   bool resized_ = false;
   bool sign_due_ = false;  ///< a sign of life has to be sent
   int signal_ = 0;         ///< to be forwarded; 0: none

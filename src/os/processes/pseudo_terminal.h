@@ -11,6 +11,8 @@ namespace tony::os {
 struct TerminalSize {
   int rows = 0;
   int columns = 0;
+
+  bool operator==(const TerminalSize&) const = default;
 };
 
 /// The two ends of a pseudo terminal, both closed on exec. The program's end must be the

@@ -224,7 +224,8 @@ absl::Status ApplicationMaster::OpenBackend(const jobfile::LoadedJob& loaded) {
                        event_log_,
                        metrics_->metrics(),
                        ConfigKeys(loaded.configuration),
-                       [this](const std::string& why) { Stop(core::Reason::kKilledByUser, why); }};
+                       [this](const std::string& why) { Stop(core::Reason::kKilledByUser, why); },
+                       stacks_.get()};
   TONY_ASSIGN_OR_RETURN(page_entry_, platform_->MakePageEntry(page, built));
   Platform::BackendSetup setup{server_->address(), journal_->incarnation()};
   setup.deposed = [this](const std::string& why) { OnDeposed(why); };

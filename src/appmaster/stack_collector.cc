@@ -62,7 +62,8 @@ void StackCollector::Collect(const std::vector<core::TaskId>& tasks, Answer answ
   }
   const int64_t request = ++last_request_;
   const auto added = collections_.emplace(
-      request, Collection{core::StackReportBuilder(clock_.UnixMillis(), kReportBytes),
+      request, Collection{tasks.empty(),
+                          core::StackReportBuilder(clock_.UnixMillis(), kReportBytes),
                           {},
                           std::move(answer),
                           nullptr});
@@ -105,7 +106,9 @@ void StackCollector::OnDeadline(int64_t request) {
 // The collection is taken out first: its answer may ask for another one.
 void StackCollector::Finish(int64_t request) {
   Collection collection = std::move(collections_.extract(request).mapped());
-  collection.answer(std::move(collection.builder).Take());
+  const core::StackReport report = std::move(collection.builder).Take();
+  if (collection.of_all_tasks) last_ = report;
+  collection.answer(report);
 }
 
 }  // namespace tony::appmaster

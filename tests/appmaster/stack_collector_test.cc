@@ -157,6 +157,8 @@ TEST_F(StackCollectorTest, CollectsFromAllExecutors) {
   EXPECT_EQ(core::SuspectSentence(*report, core::GroupStacks(*report, core::GroupBy::kMainThread)),
             "worker:1 is in load (train.py:5) while 2 others are in reduce (train.py:5)");
   EXPECT_EQ(limit_bytes_, 256 * 1024);
+  ASSERT_NE(collector_->last(), nullptr);
+  EXPECT_EQ(*collector_->last(), *report);
 }
 
 TEST_F(StackCollectorTest, NamesThoseThatDoNotAnswer) {
@@ -172,6 +174,7 @@ TEST_F(StackCollectorTest, NamesThoseThatDoNotAnswer) {
 
 TEST_F(StackCollectorTest, AnswersAClientOverTheWire) {
   Run(kWorkers);
+  EXPECT_EQ(collector_->last(), nullptr);
   rpc::JobClient client(server_->address(), authority_.Issue(rpc::ClientRole(kJobId)).value());
   const auto report = driver_.AwaitThread([&client] {
     return client.Stacks({{"worker", 1}}, std::chrono::seconds(20));
@@ -180,6 +183,7 @@ TEST_F(StackCollectorTest, AnswersAClientOverTheWire) {
   ASSERT_EQ((*report)->tasks.size(), 1u);
   EXPECT_EQ((*report)->tasks[0].processes[0].pid, 101);
   EXPECT_EQ(core::TopCall((*report)->stacks[0]), "load (train.py:5)");
+  EXPECT_EQ(collector_->last(), nullptr) << "these were not those of all tasks";
   rpc::JobClient executor(server_->address(),
                           authority_.Issue(rpc::ExecutorRole(kJobId, Id(0))).value());
   const auto refused =

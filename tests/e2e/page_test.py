@@ -31,6 +31,30 @@ FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "-
 DEADLINE_MILLIS = 30_000
 # Prints more than one block of the log view, with one line to be found, and waits.
 TALK = 'for i in $(seq 3000); do echo "step=$i loss=0.$i"; done; echo "here is the needle"; echo > {said}; read < {gate}'
+# Three ranks train; then rank 1 loads a batch that never comes, and the others wait for it.
+TRAIN = """
+import os, time
+import tony
+
+RANK = int(os.environ["TASK_INDEX"])
+GATE = os.open("{gate}", os.O_RDONLY)
+
+def load_batch(step):
+    if RANK == 1 and step == 20:
+        os.read(GATE, 3)
+
+def all_reduce(step):
+    if RANK != 1 and step == 20:
+        os.read(GATE, 3)
+
+for step in range(1, 21):
+    load_batch(step)
+    all_reduce(step)
+    tony.report(step=step)
+    end = time.monotonic() + 0.1
+    while time.monotonic() < end:
+        pass
+"""
 WATCH_POLICY = """
     window.violations = [];
     document.addEventListener("securitypolicyviolation",
@@ -113,6 +137,27 @@ class PageTest(JobTest):
         self.assert_ends(job, 4)
         browsers.expect(page.locator("h1")).to_contain_text("KILLED", timeout=DEADLINE_MILLIS)
         self.assertEqual(page.evaluate("() => window.violations"), [])
+
+    def test_a_rank_that_hangs_is_named_and_new_stacks_are_taken(self):
+        program = self.site.folder / "train.py"
+        program.write_text(TRAIN.format(gate=self.gate.path), encoding="utf-8")
+        job = self.submit(f"python3 {program}", *conf(task__hang_limit_ms=3000, task__metrics_interval_ms=100), workers=3)
+        job.wait_until_running(*(f"worker:{index}" for index in range(3)))
+        page = self.visit(job)
+        # Nobody has asked for these: the limit is over.
+        suspect = page.locator("#stacks p b")
+        browsers.expect(suspect).to_contain_text("worker:1 is in load_batch (train.py:10) while 2 others are in "
+                                                 "all_reduce (train.py:14)", timeout=2 * DEADLINE_MILLIS)
+        browsers.expect(page.locator("#past")).to_contain_text("worker:1 is in load_batch")
+        browsers.expect(page.locator("#stacks details").first).to_contain_text("the suspect")
+        browsers.expect(page.locator("#stacks pre").first).to_contain_text("load_batch")
+        before = page.locator("#stacks .tools .quiet").inner_text()
+        page.click("text=Take the stacks of all tasks")
+        browsers.expect(page.locator("#stacks .tools .quiet")).not_to_have_text(before, timeout=DEADLINE_MILLIS)
+        browsers.expect(suspect).to_contain_text("worker:1 is in load_batch")
+        self.assert_content(page)
+        self.gate.write(3)
+        self.assert_succeeds(job)
 
     def test_the_log_is_searched_and_followed(self):
         job = self.start(workers=1)

@@ -31,6 +31,7 @@ struct PageParts {
   std::vector<web::ConfigKey> config = {};
   std::function<void(const std::string& why)> stop =
       nullptr;  ///< ends the job, as `tony kill` does
+  web::JobStacks* stacks = nullptr;
 };
 
 /// The logs that a page shows. Plain data.

@@ -1,4 +1,4 @@
-// Routes, the job itself, its tasks, events and configuration, and the one change: its end.
+// Routes, the job itself, its tasks, events, configuration and stacks, and the one change: its end.
 #include "web/api/api.h"
 
 #include <nlohmann/json.hpp>
@@ -16,10 +16,22 @@ namespace {
 
 constexpr char kJobs[] = "api/v1/jobs";
 constexpr char kStop[] = "stop";
+constexpr char kStacks[] = "stacks";
 constexpr size_t kMostReason = 500;
 
 std::vector<std::string> StateNames() {
   return {"NEW", "STARTING", "READY", "RUNNING", "SUCCEEDED", "FAILED", "STOPPED"};
+}
+
+/// Whether the body says that it is JSON: the access has checked that the request comes from the
+/// page itself, and this keeps forms of other pages out even where a browser sends no Origin.
+bool IsJson(const HttpRequest& request) {
+  const std::string type = request.content_type.substr(0, request.content_type.find(';'));
+  return absl::EqualsIgnoreCase(absl::StripAsciiWhitespace(type), "application/json");
+}
+
+HttpResponse NoJson() {
+  return ProblemResponse(415, "The body must be of the type application/json.");
 }
 
 /// The sentence of a request to end the job; InvalidArgument – its body is not as it should be.
@@ -53,9 +65,9 @@ bool Api::Owns(const std::string& place) {
 
 std::string Api::Allowed(const std::string& place) {
   const std::vector<std::string> parts = absl::StrSplit(place, '/');
-  const bool stop =
-      parts.size() == 5 && absl::StartsWith(place, absl::StrCat(kJobs, "/")) && parts[4] == kStop;
-  return stop ? "POST" : "GET, HEAD";
+  if (parts.size() != 5 || !absl::StartsWith(place, absl::StrCat(kJobs, "/"))) return "GET, HEAD";
+  if (parts[4] == kStop) return "POST";
+  return parts[4] == kStacks ? "GET, HEAD, POST" : "GET, HEAD";
 }
 
 void Api::Handle(const HttpRequest& request, const std::string& place,
@@ -119,7 +131,8 @@ void Api::HandleJob(const HttpRequest& request, const std::string& place, const 
     if (what == "config") return ShowConfig(call);
     if (what == "metrics") return ShowMetrics(call);
     if (what == "advice") return ShowAdvice(call);
-    if (what == kStop) return Stop(request, respond);
+    if (what == kStacks) return ShowStacks(call);
+    if (what == kStop) return Stop(call);
   }
   respond(
       ProblemResponse(404, absl::StrCat("A job has no ", absl::StrJoin(parts, "/").substr(0, 200),
@@ -198,26 +211,41 @@ void Api::ShowConfig(const Call& call) {
   call.respond(JsonResponse(Dump(ConfigJson(parts_.job.config(), differing))));
 }
 
-// The access has checked that the request comes from the page itself. The type keeps forms of other
-// pages out even where a browser sends no Origin.
-void Api::Stop(const HttpRequest& request, const Respond& respond) {
-  const core::ObservedJob& job = parts_.job.Job();
-  const std::string type = request.content_type.substr(0, request.content_type.find(';'));
-  if (!absl::EqualsIgnoreCase(absl::StripAsciiWhitespace(type), "application/json")) {
-    return respond(ProblemResponse(415, "The body must be of the type application/json."));
+// The answer may outlive this object, so it holds nothing of it.
+void Api::ShowStacks(const Call& call) {
+  JobStacks* const stacks = parts_.stacks;
+  if (!call.request.post) {
+    return call.respond(JsonResponse(Dump(StacksJson(stacks ? stacks->last() : nullptr))));
   }
-  const absl::StatusOr<std::string> reason = StopReason(request);
+  if (!IsJson(call.request)) return call.respond(NoJson());
+  const Json body = Json::parse(call.request.body, nullptr, false);
+  if (!body.is_object() || !body.empty()) {
+    return call.respond(ProblemResponse(400, "The body must be an empty JSON object: {}."));
+  }
+  if (stacks == nullptr || call.job.view.verdict) {
+    return call.respond(ProblemResponse(409, "No program of the job runs any more."));
+  }
+  stacks->TakeAll([respond = call.respond](const absl::StatusOr<core::StackReport>& report) {
+    if (report.ok()) return respond(JsonResponse(Dump(StacksJson(&*report))));
+    respond(ProblemResponse(503, std::string(report.status().message())));
+  });
+}
+
+void Api::Stop(const Call& call) {
+  if (!IsJson(call.request)) return call.respond(NoJson());
+  const absl::StatusOr<std::string> reason = StopReason(call.request);
   if (!reason.ok()) {
-    return respond(ProblemResponse(400, std::string(reason.status().message())));
+    return call.respond(ProblemResponse(400, std::string(reason.status().message())));
   }
-  if (job.view.verdict) {
-    return respond(ProblemResponse(
-        409, absl::StrCat("The job has its verdict already: ", job.view.verdict->sentence)));
+  if (call.job.view.verdict) {
+    return call.respond(ProblemResponse(
+        409, absl::StrCat("The job has its verdict already: ", call.job.view.verdict->sentence)));
   }
-  HttpResponse response = JsonResponse(Dump({{"state", job.StateName()}, {"sentence", *reason}}));
+  HttpResponse response =
+      JsonResponse(Dump({{"state", call.job.StateName()}, {"sentence", *reason}}));
   response.status = 202;
   parts_.job.Stop(*reason);
-  respond(std::move(response));
+  call.respond(std::move(response));
 }
 
 }  // namespace tony::web

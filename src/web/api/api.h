@@ -8,6 +8,7 @@
 
 #include "web/api/job_logs.h"
 #include "web/api/job_source.h"
+#include "web/api/job_stacks.h"
 #include "web/api/job_stream.h"
 #include "web/api/parameters.h"
 #include "web/http/http_message.h"
@@ -24,7 +25,8 @@ class Api {
   struct Parts {
     EventLoop& loop;
     JobSource& job;
-    JobLogs* logs = nullptr;  ///< null: the logs lie on other machines and cannot be read here
+    JobLogs* logs = nullptr;      ///< null: the logs lie on other machines and cannot be read here
+    JobStacks* stacks = nullptr;  ///< null: none can be taken
     /// The API is reached directly. Otherwise a proxy lies between, which takes GET only, drops
     /// headers, holds streams back, and has one origin for all its users.
     bool direct = true;
@@ -63,9 +65,10 @@ class Api {
   void ShowErrors(const Call& call);
   void ShowMetrics(const Call& call);
   void ShowAdvice(const Call& call);
+  void ShowStacks(const Call& call);
   void MergeLogs(const Call& call);
   void ShowLog(const Call& call);
-  void Stop(const HttpRequest& request, const Respond& respond);
+  void Stop(const Call& call);
   /// The log that `parts` of the path name; nothing: the job has none such.
   std::optional<LogName> FindLog(const Call& call) const;
   std::string Tag(const std::string& more = "") const;

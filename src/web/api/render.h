@@ -10,6 +10,7 @@
 #include "core/metrics/job_metrics.h"
 #include "core/record/job_timeline.h"
 #include "core/record/observed_job.h"
+#include "core/stacks/stack_report.h"
 #include "web/api/job_logs.h"
 #include "web/api/job_source.h"
 #include "web/http/http_message.h"
@@ -23,8 +24,8 @@ HttpResponse JsonResponse(std::string body);
 /// The document in one line. Bytes that are not UTF-8 are replaced.
 std::string Dump(const Json& json);
 
-/// The job as a whole. `may_stop`: a POST from here would be taken.
-Json JobSummary(const core::ObservedJob& job, int64_t now_millis, bool may_stop);
+/// The job as a whole. `may_post`: a POST from here would be taken.
+Json JobSummary(const core::ObservedJob& job, int64_t now_millis, bool may_post);
 /// "tony kill JOB"
 std::string StopCommand(const core::ObservedJob& job);
 
@@ -61,6 +62,8 @@ struct MetricWish {
 };
 /// The series as JSON; what the job does not have is left out.
 std::string MetricsText(const core::JobMetrics& metrics, const MetricWish& wish);
+/// Null: none have been taken.
+Json StacksJson(const core::StackReport* report);
 /// The job in Prometheus's text format 0.0.4.
 std::string PrometheusText(const core::ObservedJob& job);
 

@@ -1,8 +1,8 @@
-// Configuration, stacks, advice, notes: what is looked at now and then. What the API lacks is not shown.
+// Configuration, advice, notes: what is looked at now and then. What the API lacks is not shown.
 import { Fragment, h } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { dateTime, duration } from "./format";
-import type { Advice, ConfigKey, Job, Stacks } from "./types";
+import type { Advice, ConfigKey, Job } from "./types";
 
 export function Config({ keys }: { keys: ConfigKey[] }) {
   const [all, setAll] = useState(false);
@@ -57,44 +57,6 @@ export function Config({ keys }: { keys: ConfigKey[] }) {
         </table>
         {shown.length === 0 && <p class="quiet empty">No key is like that.</p>}
       </div>
-    </section>
-  );
-}
-
-interface StacksProps {
-  stacks: Stacks;
-  utc: boolean;
-  /** Takes new ones; null: not from here. */
-  take: (() => void) | null;
-  jobId: string;
-}
-
-/** The smallest group first: it is the suspect, the others wait for it. */
-export function StacksSection({ stacks, utc, take, jobId }: StacksProps) {
-  const groups = [...stacks.groups].sort((a, b) => a.tasks.length - b.tasks.length);
-  return (
-    <section id="stacks">
-      <h2>Stacks</h2>
-      <div class="tools">
-        {stacks.taken_millis !== null && <span class="quiet">taken at {dateTime(stacks.taken_millis, utc)}</span>}
-        {take ? (
-          <button onClick={take}>Take stacks of all ranks</button>
-        ) : (
-          <span class="quiet">
-            New ones: <code>tony stacks {jobId}</code>
-          </span>
-        )}
-      </div>
-      {groups.map((group) => (
-        <details key={group.tasks[0]} open={groups.length <= 4}>
-          <summary>
-            <b>{group.tasks.length}</b> {group.tasks.length === 1 ? "task" : "tasks"}: {group.tasks.slice(0, 8).join(", ")}
-            {group.tasks.length > 8 && ` and ${group.tasks.length - 8} more`}
-          </summary>
-          <pre tabIndex={0}>{group.stack}</pre>
-        </details>
-      ))}
-      {stacks.missing.length > 0 && <p class="quiet">No answer from {stacks.missing.join(", ")}.</p>}
     </section>
   );
 }

@@ -1,14 +1,15 @@
 // The live page of a job: takes the place of the page without scripts, from which it was started.
 import { Fragment, h, render } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useReducer, useState } from "preact/hooks";
-import { behindProxy, getJson, jobAddress, postJson } from "./api";
+import { behindProxy, getJson, jobAddress } from "./api";
 import { Charts } from "./charts";
-import { AdviceSection, Config, Past, StacksSection } from "./details";
+import { AdviceSection, Config, Past } from "./details";
 import { Freshness, Head, VerdictCard, VisualizationCard, WaitCard } from "./first";
 import { memorySetting } from "./format";
 import { Live } from "./live";
 import { Logs, type Chosen } from "./log";
 import { useRefresh } from "./refresh";
+import { StacksSection } from "./stacks";
 import { apply, kNothing, type News, type State } from "./store";
 import { Tasks } from "./tasks";
 import { TimelineSection } from "./timeline";
@@ -109,17 +110,6 @@ function guiltyOrFirst(state: State): string {
   return failed?.task ?? state.tasks[0]?.task ?? "am";
 }
 
-/** The stacks that were taken last, and how to take new ones. */
-function useStacks(job: Job | null) {
-  const [turn, setTurn] = useState(0);
-  const stacks = useResource<Stacks>(job, "stacks", kRarely, [turn]);
-  const take =
-    job?.may.stacks && !proxied
-      ? () => void postJson(jobAddress(job.id, "stacks"), {}).then(() => setTurn(turn + 1), () => {})
-      : null;
-  return { stacks, take };
-}
-
 const kNoTasks: Timeline = { rows: [], ends: { rows: [] }, epochs: [], begin_millis: 0, now_millis: 0, dropped: 0 };
 
 function Page() {
@@ -138,7 +128,8 @@ function Page() {
   const config = useResource<{ keys: ConfigKey[] }>(job, "config", kRarely * 10, [state.generation]);
   const metrics = useResource<{ metrics: Meaning[] }>(offered(job, "metrics"), "metrics", 10_000, [state.generation]);
   const advice = useResource<Advice>(offered(job, "advice"), "advice", kRarely, [!!job?.verdict]);
-  const { stacks, take } = useStacks(offered(job, "stacks"));
+  const [taken, setTaken] = useState(0);
+  const stacks = useResource<Stacks>(offered(job, "stacks"), "stacks", kRarely, [taken, job?.notes.length]);
   const memory = useMemo(() => memoryByType(config?.keys ?? []), [config]);
   const restarts = useMemo(() => timeline.epochs.map((epoch) => epoch.millis), [timeline]);
 
@@ -192,7 +183,9 @@ function Page() {
           now={job.ended_millis ?? now}
         />
         {advice && <AdviceSection advice={advice} />}
-        {stacks && <StacksSection stacks={stacks} utc={utc} take={take} jobId={job.id} />}
+        {stacks && (
+          <StacksSection job={job} stacks={stacks} utc={utc} proxied={proxied} onTaken={() => setTaken(taken + 1)} />
+        )}
         <Past job={job} utc={utc} />
         {config && <Config keys={config.keys} />}
       </main>

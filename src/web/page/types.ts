@@ -47,7 +47,7 @@ export interface Job {
   types: { name: string; instances: number; tracked: boolean }[];
   counts: Record<string, number>;
   sequence: number;
-  may: { stop: boolean; stop_command: string; stacks?: boolean };
+  may: { stop: boolean; stop_command: string; stacks: boolean };
 }
 
 /** A table as columns: the names once, then one row of values for each entry. */
@@ -177,8 +177,20 @@ export interface Advice {
   xml: string;
 }
 
+/** Processes whose main threads are at the same place. */
+export interface StackGroup {
+  suspect: boolean;
+  way: string;
+  members: { task: string; attempt: number; host: string; pid: number; program: string }[];
+  /** The innermost call first. */
+  frames: { function: string; file: string; line: number }[];
+  cut: boolean;
+}
+
 export interface Stacks {
+  /** Null: none have been taken. */
   taken_millis: Millis | null;
-  groups: { tasks: string[]; stack: string }[];
-  missing: string[];
+  suspect: string;
+  groups: StackGroup[];
+  troubles: { task: string; pid: number | null; sentence: string }[];
 }

@@ -5,11 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <deque>
-#include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
-#include "tests/common/loop_driver.h"
-#include "web/api/render.h"
+#include "tests/web/api/api_case.h"
 
 namespace tony::web {
 namespace {
@@ -18,111 +16,9 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr int64_t kNow = 1'700'000'000'000;
-
-/// A job that lives as far as a test wants.
-class TestJob : public JobSource {
- public:
-  explicit TestJob(int workers) : metrics_({.types = {{"worker", workers}}}) {
-    core::JobSubmitted submitted;
-    submitted.job_id = "job-1";
-    submitted.name = "mnist";
-    submitted.types = {{"worker", workers, true}};
-    Add(std::move(submitted));
-    Add(core::JobStateChanged{core::JobState::kRunning, 0, ""});
-  }
-
-  void Add(core::JobEventBody body) {
-    const core::JobEvent event{++sequence_, kNow + sequence_ * 1000, std::move(body)};
-    job_.Apply(event);
-    timeline_.Apply(event);
-    changes_.OnEvent(event);
-  }
-  void Task(int index, core::TaskState state, const std::string& host = "h") {
-    core::TaskChanged change;
-    change.task = {"worker", index};
-    change.state = state;
-    change.attempt = 1;
-    change.host = host;
-    Add(std::move(change));
-  }
-  void Measure(int index, int64_t memory) {
-    core::TaskMeasured measured;
-    measured.task = {"worker", index};
-    measured.attempt = 1;
-    measured.usage.memory_bytes = memory;
-    job_.view.Measure(measured);
-    changes_.OnMeasurement(measured.task);
-  }
-
-  const core::ObservedJob& Job() override { return job_; }
-  const core::JobTimeline& timeline() const override { return timeline_; }
-  const JobChanges& changes() const override { return changes_; }
-  const core::JobMetrics& metrics() const override { return metrics_; }
-  int64_t UnixMillis() const override { return kNow; }
-  const std::vector<ConfigKey>& config() const override { return config_; }
-  EventPage Events(int64_t after, size_t /*limit*/) override {
-    return {{absl::StrCat("{\"sequence\":", after + 1, "}")}, std::nullopt};
-  }
-  void Stop(const std::string& why) override { stopped_ = why; }
-
-  core::ObservedJob job_;
-  core::JobMetrics metrics_;
-  std::vector<ConfigKey> config_ = {{"tony.a", "1", "job.xml:1", "1", false, true},
-                                    {"tony.b", "2", "job.xml:2", "1", true, true}};
-  std::string stopped_;
-
- private:
-  core::JobTimeline timeline_;
-  JobChanges changes_;
-  int64_t sequence_ = 0;
-};
-
-class ApiTest : public ::testing::Test {
- protected:
-  explicit ApiTest(int workers = 4) : job_(workers) {}
-
-  HttpResponse Ask(HttpRequest request, const std::string& place) {
-    std::optional<HttpResponse> got;
-    api_->Handle(
-        request, place, [this] { return refusal_; },
-        [&](HttpResponse response) { got = std::move(response); });
-    EXPECT_TRUE(got.has_value()) << place;
-    return got.value_or(HttpResponse{});
-  }
-  HttpResponse Get(const std::string& place, std::map<std::string, std::string> query = {}) {
-    HttpRequest request;
-    request.query = std::move(query);
-    return Ask(std::move(request), place);
-  }
-  Json GetJson(const std::string& place, std::map<std::string, std::string> query = {}) {
-    const HttpResponse response = Get(place, std::move(query));
-    EXPECT_EQ(response.status, 200) << place << ": " << response.body;
-    return Json::parse(response.body);
-  }
-  HttpResponse Post(const std::string& body, const std::string& type = "application/json") {
-    HttpRequest request;
-    request.post = true;
-    request.body = body;
-    request.content_type = type;
-    return Ask(std::move(request), "api/v1/jobs/job-1/stop");
-  }
-  static std::vector<std::string> Names(const Json& page) {
-    std::vector<std::string> names;
-    for (const Json& row : page["rows"]) names.push_back(row[0].get<std::string>());
-    return names;
-  }
-
-  LoopDriver driver_;
-  TestJob job_;
-  std::optional<HttpResponse> refusal_;
-  JobBroadcast::Timing timing_{.comment = std::chrono::seconds(15), .pause = Duration::zero()};
-  std::unique_ptr<Api> api_ =
-      std::make_unique<Api>(Api::Parts{.loop = driver_.loop(), .job = job_, .timing = timing_});
-};
-
 TEST_F(ApiTest, EachPathHasItsMethods) {
   EXPECT_EQ(Api::Allowed("api/v1/jobs/job-1/stop"), "POST");
+  EXPECT_EQ(Api::Allowed("api/v1/jobs/job-1/stacks"), "GET, HEAD, POST");
   for (const char* place : {"api/v1/jobs/job-1", "api/v1/jobs", "api/v1/jobs/a/b/stop",
                             "api/v2/jobs/job-1/stop", "stop", ""}) {
     EXPECT_EQ(Api::Allowed(place), "GET, HEAD") << place;

@@ -5,7 +5,7 @@ import { getJson, jobAddress } from "./api";
 import { bytes } from "./format";
 import { Lines, type ShownLine } from "./lines";
 import { markerOf, nextHit } from "./log_text";
-import { hasNewer, openAt, openEnd, withNewer, withOlder, type LogWindow, type Read } from "./log_window";
+import { hasNewer, openAt, openEnd, withEnd, withNewer, withOlder, type LogWindow, type Read } from "./log_window";
 import { useRefresh } from "./refresh";
 import type { LogBlock } from "./types";
 
@@ -103,7 +103,12 @@ export function OneLog({ job, task, attempt, stream, pattern, hideOthers, alive,
     void jumpTo(() => openEnd(read));
   }, [address]);
   useRefresh(
-    () => change((now) => (now === null ? openEnd(read) : follow || !hasNewer(now) ? withNewer(read, now) : Promise.resolve(now))),
+    () =>
+      change((now) => {
+        if (now === null) return openEnd(read);
+        if (follow) return withEnd(read, now);
+        return hasNewer(now) ? Promise.resolve(now) : withNewer(read, now);
+      }),
     alive ? kFollowMillis : null,
     [address, follow],
   );

@@ -86,5 +86,12 @@ export async function withNewer(read: Read, window: LogWindow): Promise<LogWindo
   return { ...next, lines: shown, begin: shown.length > 0 ? shown[0].offset : next.begin };
 }
 
+/** The window with the log's end. A log that has grown by more than two blocks is opened at its end anew. */
+export async function withEnd(read: Read, window: LogWindow): Promise<LogWindow> {
+  const next = await withNewer(read, window);
+  if (next.size - next.end > kBlockBytes) return openEnd(read);
+  return hasNewer(next) ? withNewer(read, next) : next;
+}
+
 /** Whether there are lines behind the window. */
 export const hasNewer = (window: LogWindow) => window.end < window.size && !window.partial;

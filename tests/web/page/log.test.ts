@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { cleaned, combined, marked, markerOf, nextHit } from "../../../src/web/page/log_text";
-import { hasNewer, kMostLines, openAt, openEnd, withNewer, withOlder, type Read } from "../../../src/web/page/log_window";
+import { hasNewer, kMostLines, openAt, openEnd, withEnd, withNewer, withOlder, type Read } from "../../../src/web/page/log_window";
 import type { LogBlock } from "../../../src/web/page/types";
 
 /** A log of lines of the given lengths, served as the API does. */
@@ -74,6 +74,25 @@ test("an unfinished line is replaced when it is whole", async () => {
   const read: Read = () => Promise.resolve(blocks.shift()!);
   const window = await withNewer(read, await openEnd(read));
   assert.deepEqual(window.lines.map((line) => line.text), ["one", "two"]);
+});
+
+test("whoever follows a log sees its end, however fast it grows", async () => {
+  const all = numbered(40_000);
+  let window = await openEnd(server(all.slice(0, 1_000)));
+  for (const length of [1_010, 9_000, 40_000]) {
+    window = await withEnd(server(all.slice(0, length)), window);
+    const texts = window.lines.map((line) => line.text);
+    assert.deepEqual(texts, all.slice(length - texts.length, length));
+    assert.ok(!hasNewer(window));
+  }
+});
+
+test("what a followed log has shown stays when little has come", async () => {
+  const all = numbered(1_010);
+  const before = await openEnd(server(all.slice(0, 1_000)));
+  const after = await withEnd(server(all), before);
+  assert.equal(after.begin, before.begin);
+  assert.equal(after.lines.length, before.lines.length + 10);
 });
 
 test("hits are gone through in a ring", () => {

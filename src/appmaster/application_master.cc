@@ -9,6 +9,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "appmaster/page/config_keys.h"
+#include "appmaster/record/final_advice.h"
 #include "appmaster/record/journal.h"
 #include "appmaster/record/journal_thread.h"
 #include "common/logging.h"
@@ -196,7 +197,7 @@ absl::Status ApplicationMaster::OpenServer(const std::string& authority_pem,
                      [this] {
                        if (feeds_ != nullptr) feeds_->OnStep();
                      },
-                     [this](std::function<void()> done) { AwaitLogs(std::move(done)); },
+                     [this](std::function<void()> done) { PrepareEnd(std::move(done)); },
                      [this](const core::effect::KeepStacks& wish) { KeepStacks(wish); }});
   TONY_ASSIGN_OR_RETURN(
       server_, rpc::MasterServer::Start(platform_->host(), platform_->peers(), credentials,
@@ -339,8 +340,12 @@ void ApplicationMaster::OnOwnerLost() {
        "The client that submitted the job went away before it had connected");
 }
 
-// Whoever hears that the job is over finds all of its logs.
-void ApplicationMaster::AwaitLogs(std::function<void()> done) {
+// Whoever hears that the job is over finds all of its logs, and knows what it might do better.
+void ApplicationMaster::PrepareEnd(std::function<void()> done) {
+  const std::string advice =
+      FinalAdvice(event_log_, metrics_->metrics(), machine_->verdict().value_or(core::Verdict{}),
+                  clock_.UnixMillis());
+  if (!advice.empty()) RecordNote(advice);
   if (log_collector_ == nullptr) return done();
   log_collector_->AwaitAll([this, done = std::move(done)] { loop_.Post(done); });
 }

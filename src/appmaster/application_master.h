@@ -100,7 +100,7 @@ class ApplicationMaster {
   void OnOwnerAttached();
   void OnOwnerLost();
   void OnFinished();
-  void AwaitLogs(std::function<void()> done);
+  void PrepareEnd(std::function<void()> done);
   /// Takes the stacks of all tasks, keeps them with this job's logs and records a note.
   void KeepStacks(const core::effect::KeepStacks& wish);
   void OnStacks(const core::effect::KeepStacks& wish, const core::StackReport& report);

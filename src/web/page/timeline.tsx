@@ -18,6 +18,7 @@ interface Props {
 
 const kPhases = ["queued", "localizing", "barrier", "running", "gone"];
 const kMostHeight = 420;
+const kManyPhases = 5_000;
 
 /** The part of the time that is shown: from 0 to 1 of the whole. */
 interface Zoom {
@@ -51,7 +52,9 @@ export function TimelineSection({ timeline, now, ended, utc, open }: Props) {
   const [current, setCurrent] = useState(-1);
   const [hint, setHint] = useState("");
   const end = ended ?? now;
-  const rows = useMemo(() => timelineRows(timeline, end), [timeline, Math.floor(end / 1000)]);
+  // Bars that grow: many of them are not made anew each second.
+  const pace = timeline.rows.length > kManyPhases ? 5_000 : 1_000;
+  const rows = useMemo(() => timelineRows(timeline, end), [timeline, Math.floor(end / pace)]);
   const begin = timeline.begin_millis;
   const span = Math.max(1_000, end - begin);
   const view: View = { from: begin + zoom.from * span, to: begin + zoom.to * span, top, current, utc };

@@ -38,8 +38,11 @@ std::string StandstillText(const Standstill& standstill) {
                    FormatDuration(Millis(standstill.idle)), " after step ", standstill.step,
                    " (at most ", FormatDuration(Millis(standstill.limit)), " would be usual)");
   if (standstill.gpu_busy) return text + " while its GPUs were busy";
-  return absl::StrCat(text, " and uses ", Cores(standstill.cpu_share), " of its usual ",
-                      Cores(standstill.usual_share), " cores");
+  absl::StrAppend(&text, " and uses ", Cores(standstill.cpu_share));
+  if (standstill.usual_share >= 0) {
+    absl::StrAppend(&text, " of its usual ", Cores(standstill.usual_share));
+  }
+  return text + " cores";
 }
 
 // The gap is counted for the phase that was named within it: programs name a phase before its work,
@@ -116,10 +119,11 @@ std::vector<Standstill> HangWatch::Hanging() const {
     const Duration idle = run.measured_at - run.progressed_at;
     if (idle <= *limit) return {};
     const double seconds = Seconds(run.measured_at - run.seen_at);
-    const double usual = run.shares == 0 ? 0 : run.share_sum / run.shares;
+    const double usual = run.shares == 0 ? -1 : run.share_sum / run.shares;
+    const double least = kIdleShare * (usual < 0 ? 1 : usual);
     const double share =
-        seconds <= 0 ? usual : std::max(0.0, run.cpu_seconds - run.cpu_at_progress) / seconds;
-    if (!run.gpu_busy && share >= kIdleShare * usual) continue;
+        seconds <= 0 ? least : std::max(0.0, run.cpu_seconds - run.cpu_at_progress) / seconds;
+    if (!run.gpu_busy && share >= least) continue;
     found.push_back({task, run.step, idle, *limit, share, usual, run.gpu_busy});
   }
   std::stable_sort(found.begin(), found.end(),

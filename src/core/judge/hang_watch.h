@@ -17,12 +17,12 @@ namespace tony::core {
 /// A task that makes no progress.
 struct Standstill {
   TaskId task;
-  int64_t step = 0;        ///< the last one that it named
-  Duration idle{0};        ///< since then
-  Duration limit{0};       ///< the longest time that is usual for it
-  double cpu_share = 0;    ///< cores that it has used since then, on the average
-  double usual_share = 0;  ///< cores that it used while it made progress
-  bool gpu_busy = false;   ///< its GPUs have been busy all the time
+  int64_t step = 0;         ///< the last one that it named
+  Duration idle{0};         ///< since then
+  Duration limit{0};        ///< the longest time that is usual for it
+  double cpu_share = 0;     ///< cores that it has used since then, on the average
+  double usual_share = -1;  ///< cores that it used while it made progress; -1: not known
+  bool gpu_busy = false;    ///< its GPUs have been busy all the time
 
   bool operator==(const Standstill&) const = default;
 };
@@ -38,11 +38,12 @@ std::string StandstillText(const Standstill& standstill);
 ///    names, since a checkpoint takes longer than a step. The limit is the greatest of kLeast and
 ///    kTimesUsual × their 99th percentile; or the time that is configured.
 /// 2. The task stands still if it has named no step for longer than the limit, and either its CPU
-///    time since then is below kIdleShare of its usual one, or its GPUs have been busy at every
-///    measurement since then: an exchange that spins waits for a peer that does not come.
+///    time since then is below kIdleShare of its usual one (of a core, if it has hung before that
+///    was measured), or its GPUs have been busy at every measurement since then: an exchange that
+///    spins waits for a peer that does not come.
 /// 3. The job hangs if some task stands still and all others that are judged are beyond their
-/// limits
-///    as well: a straggler's peers wait, but go on.
+/// limits,
+///    too: a straggler's peers wait, but go on.
 /// Memory is bounded by the number of tasks. Not thread safe: owned by the state machine.
 class HangWatch {
  public:

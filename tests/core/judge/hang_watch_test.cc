@@ -232,6 +232,26 @@ TEST_F(HangWatchTest, AConfiguredLimitHoldsFromTheFirstStepOn) {
   }
 }
 
+TEST_F(HangWatchTest, OneThatHangsBeforeItsUseIsKnownIsFoundByAConfiguredLimit) {
+  for (const double cores : {0.0, 1.0}) {
+    HangWatch watch{seconds(20)};
+    TaskUsage usage;
+    usage.progress.emplace();
+    usage.progress->step = 7;
+    for (int i = 0; i < 6; ++i) {
+      usage.cpu_seconds = 3 + cores * i * 5;
+      usage.progress->idle_seconds = i * 5;
+      watch.On(kFirst, 1, usage, clock_.Now());
+      clock_.Advance(seconds(5));
+    }
+    ASSERT_EQ(watch.Hanging().size(), cores == 0 ? 1u : 0u);
+    if (cores > 0) continue;
+    EXPECT_EQ(StandstillText(watch.Hanging()[0]),
+              "worker:0 has named no step for 25s after step 7 (at most 20s would be usual) "
+              "and uses 0.0 cores");
+  }
+}
+
 TEST_F(HangWatchTest, IsBounded) {
   for (int i = 0; i < 1000; ++i) {
     tasks_[kFirst].phase = std::to_string(i);

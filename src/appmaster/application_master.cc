@@ -8,7 +8,6 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "appmaster/page/config_keys.h"
 #include "appmaster/record/final_advice.h"
 #include "appmaster/record/journal.h"
 #include "appmaster/record/journal_thread.h"
@@ -21,6 +20,8 @@
 #include "jobfile/job/job_builder.h"
 #include "os/files/files.h"
 #include "os/machine/machine.h"
+#include "pagedata/config_keys.h"
+#include "pagedata/job_traits.h"
 #include "rpc/convert/event_lines.h"
 #include "rpc/convert/log_piece.h"
 #include "rpc/security/derived_secret.h"
@@ -220,11 +221,13 @@ absl::Status ApplicationMaster::OpenLogCollector() {
 
 absl::Status ApplicationMaster::OpenBackend(const jobfile::LoadedJob& loaded) {
   const jobfile::BuildResult& built = loaded.result;
+  const std::vector<web::ConfigKey> keys = pagedata::ConfigKeys(loaded.configuration);
+  traits_ = pagedata::TraitsOf(loaded.configuration, keys);
   const PageParts page{loop_,
                        clock_,
                        event_log_,
                        metrics_->metrics(),
-                       ConfigKeys(loaded.configuration),
+                       keys,
                        [this](const std::string& why) { Stop(core::Reason::kKilledByUser, why); },
                        stacks_.get()};
   TONY_ASSIGN_OR_RETURN(page_entry_, platform_->MakePageEntry(page, built));
@@ -354,6 +357,7 @@ void ApplicationMaster::OnFinished() {
   // The archive is flushed first, so that anyone who hears that the job is over finds all of its
   // events and metrics.
   metrics_->Finish();
+  KeepSummary();
   archive_.reset();
   platform_->Conclude(machine_->verdict().value_or(core::Verdict{}), [this] { OnConcluded(); });
 }

@@ -25,6 +25,7 @@
 #include "common/clock.h"
 #include "common/event_loop.h"
 #include "core/job/job_machine.h"
+#include "history/job_entry.h"
 #include "jobfile/job/job_builder.h"
 #include "os/files/unique_fd.h"
 #include "rpc/grpc/grpc_threads.h"
@@ -74,6 +75,9 @@ class ApplicationMaster {
   absl::StatusOr<History> OpenArchivedHistory();
   void OpenMeasurements();
   absl::Status OpenMetrics(const jobfile::Configuration& configuration);
+  /// Writes the job's entry for lists of jobs, once the job has ended. Without it, readers of the
+  /// history read all of it.
+  void KeepSummary();
   /// Starts reading the past, once this ApplicationMaster can be reached: a long history delays
   /// only those who want to see it.
   absl::Status ReadPast();
@@ -140,6 +144,7 @@ class ApplicationMaster {
   core::StackReport kept_stacks_;  ///< those kept last, for a comparison
   std::string kept_text_;          ///< the text of them in the file
   std::unique_ptr<PageEntry> page_entry_;
+  history::JobTraits traits_;     ///< for KeepSummary()
   std::unique_ptr<Feeds> feeds_;  ///< null: the job is not fed
   std::unique_ptr<JobRunner> runner_;
   std::unique_ptr<core::ClusterBackend> backend_;

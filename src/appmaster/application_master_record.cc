@@ -1,8 +1,11 @@
 // What the ApplicationMaster records of the job: events, the newest measurements, metrics.
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <fstream>
+#include <mutex>
 #include <sstream>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -11,6 +14,8 @@
 #include "common/status_macros.h"
 #include "core/runtime/runtime.h"
 #include "os/files/files.h"
+#include "pagedata/job_traits.h"
+#include "rpc/convert/convert.h"
 #include "storage/archived_events.h"
 
 namespace tony::appmaster {
@@ -128,6 +133,36 @@ absl::Status ApplicationMaster::OpenMetrics(const jobfile::Configuration& config
             {{"job", platform_->job_id()}});
   }
   return absl::OkStatus();
+}
+
+// On a cluster the history is in other files (storage/archived_events.h), and nobody lists many of
+// them yet.
+void ApplicationMaster::KeepSummary() {
+  if (platform_->files_take_time()) return;
+  core::ObservedJob job;
+  {
+    std::lock_guard lock(event_log_.mutex());
+    int64_t next = 1;
+    while (const std::shared_ptr<const v1::JobEvent> event = event_log_.NextLocked(next)) {
+      next = event->sequence() + 1;
+      const absl::StatusOr<core::JobEvent> known = rpc::FromProto(*event);
+      if (known.ok()) job.Apply(*known);
+    }
+  }
+  // The past of an earlier ApplicationMaster may still be being read.
+  if (!job.view.verdict || job.view.submitted_millis == 0) return;
+  history::JobEntry entry = history::EntryOf(job, traits_);
+  entry.advice = pagedata::CountAdvice(job, metrics_->metrics(), clock_.UnixMillis());
+  std::error_code error;
+  entry.events_bytes =
+      static_cast<int64_t>(std::filesystem::file_size(platform_->folder().events(), error));
+  const absl::Status written =
+      error ? absl::UnavailableError(error.message())
+            : os::WriteFileAtomically(platform_->folder().summary(), history::EntryToJson(entry));
+  if (!written.ok()) {
+    LogInfo(absl::StrCat("the job's summary is not kept: ", std::string(written.message())),
+            {{"job", platform_->job_id()}});
+  }
 }
 
 absl::Status ApplicationMaster::ReadPast() {

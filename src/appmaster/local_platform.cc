@@ -9,8 +9,6 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "appmaster/page/folder_job_logs.h"
-#include "appmaster/page/folder_logs.h"
 #include "backend/local/capacity_probe.h"
 #include "backend/local/ledger_choice.h"
 #include "backend/local/local_backend.h"
@@ -21,6 +19,8 @@
 #include "os/files/folder_trust.h"
 #include "os/machine/machine.h"
 #include "os/processes/reap_orphans.h"
+#include "pagedata/folder_job_logs.h"
+#include "pagedata/folder_logs.h"
 #include "rpc/security/credentials.h"
 #include "storage/local_job_files.h"
 
@@ -128,8 +128,8 @@ absl::StatusOr<std::shared_ptr<backend::ImageContainers>> LocalPlatform::MakeIma
 absl::StatusOr<std::unique_ptr<PageEntry>> LocalPlatform::MakePageEntry(
     const PageParts& parts, const jobfile::BuildResult& /*built*/) {
   return std::make_unique<LocalPageEntry>(parts, options_.job_id(), [this, parts] {
-    return PageLogs{std::make_unique<FolderLogs>(folder_),
-                    std::make_unique<FolderJobLogs>(parts.loop, parts.clock, folder_)};
+    return PageLogs{std::make_unique<pagedata::FolderLogs>(folder_),
+                    std::make_unique<pagedata::FolderJobLogs>(parts.loop, parts.clock, folder_)};
   });
 }
 

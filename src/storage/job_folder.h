@@ -25,6 +25,8 @@ class JobFolder {
   std::string usage() const { return root_ + "/usage.jsonl"; }
   /// The job's metrics over its whole life (history/metric_file.h); replaced as a whole.
   std::string metrics() const { return root_ + "/metrics.bin"; }
+  /// The job in a few lines, for lists of many jobs (history/job_entry.h); written at its end.
+  std::string summary() const { return root_ + "/summary.json"; }
   /// The ApplicationMaster's address, "127.0.0.1:PORT"; renamed into place when it is ready.
   std::string am_address() const { return root_ + "/am.address"; }
   /// The ApplicationMaster holds this file locked (os::LockFile) as long as it lives.

@@ -37,8 +37,9 @@ bool IsNumber(const std::string& text) {
 /// Names in a JobFolder. kProofs are there from the job's first moment to its last, and any one of
 /// them is proof; kOthers may be there, too.
 constexpr const char* kProofs[] = {"am.guard", "am.lock", "job.xml", "staged.json", "events.jsonl"};
-constexpr const char* kOthers[] = {"am.address", "usage.jsonl", "secrets",     "archives", "cache",
-                                   "containers", "logs",        "checkpoints", "journal"};
+constexpr const char* kOthers[] = {"am.address",   "usage.jsonl", "metrics.bin", "metrics.bin.new",
+                                   "summary.json", "secrets",     "archives",    "cache",
+                                   "containers",   "logs",        "checkpoints", "journal"};
 /// Prefix of files that are being written or removed (os/files/files.h).
 constexpr absl::string_view kUnfinished = ".tony-";
 

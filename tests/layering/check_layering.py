@@ -21,7 +21,7 @@ from cpp_source import Source
 CORE = ["core", "common"]
 MACHINE = ["logs", "os"]
 PROGRAM = [
-    *("feed", "rendezvous", "web", "history", "rpc", "backend", "storage", "hadoop", "jobfile"),
+    *("pagedata", "feed", "rendezvous", "web", "history", "rpc", "backend", "storage", "hadoop", "jobfile"),
     *(*MACHINE, *CORE),
 ]
 MAY_INCLUDE = {
@@ -38,6 +38,7 @@ MAY_INCLUDE = {
     "history": ["rpc", "storage", *MACHINE, *CORE],
     # Blocks of a log pass through the API as logs reads them.
     "web": ["logs", *CORE],
+    "pagedata": ["web", "history", "rpc", "storage", "jobfile", *MACHINE, *CORE],
     "rendezvous": ["web", "os", *CORE],
     "feed": ["rpc", "os", *CORE],
     "backend": ["storage", "hadoop", "jobfile", *MACHINE, *CORE],
@@ -45,6 +46,7 @@ MAY_INCLUDE = {
     "appmaster": PROGRAM,
     "executor": PROGRAM,
     "driver": PROGRAM,
+    "portal": PROGRAM,
 }
 
 # The order of the folders inside a house, from the bottom: a folder may include those before it in
@@ -68,6 +70,7 @@ FOLDER_ORDER = {
     "hadoop": ["base", "config", "auth", "rpc", "hdfs", "logs"],
     "jobfile": ["values", "xml", "properties", "keys", "configuration", "job", "docs", "."],
     "os": ["files", "processes", "containment", "network", "archives", "machine"],
+    "portal": ["index", "site", "."],
     "rpc": ["grpc", "convert", "security", "tunnel", "services"],
     "web": ["http", "access", "api", "."],
 }
@@ -89,6 +92,7 @@ LIBRARY_HOMES = [
     (r"openssl/", ["rpc", "os", "hadoop"]),
     (r"(gssapi|curl)/", ["hadoop"]),
     (r"zlib\.h", ["hadoop", "history", "web"]),
+    (r"sqlite3\.h", ["portal"]),
 ]
 
 # src/core is computation only. What it may include besides itself, and what it may not call.

@@ -2,29 +2,15 @@
 // them.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "core/record/observed_job.h"
-#include "storage/job_folder.h"
+#include "history/stored_job.h"
 
 namespace tony::client {
 
-/// A job as its folder shows it. Plain data.
-struct StoredJob {
-  std::string id;
-  storage::JobFolder folder{""};
-  core::ObservedJob job;  ///< `lost` is set when the job is neither alive nor ended. `waiting` is
-                          ///< filled in for every state but the last, even when no event says so
-  bool alive = false;  ///< an ApplicationMaster holds the folder's lock, or a process is there to
-                       ///< start one
-  int64_t submitted_millis = 0;  ///< time of the first event, or else of the folder
-  std::string sentence;  ///< why the job is lost, unreadable or not read in full; else empty
-
-  bool ended() const { return job.view.verdict.has_value(); }
-};
+using history::StoredJob;
 
 /// Reads `<local dir>/jobs`. Thread safe (immutable; everything is read anew by each call).
 class JobStore {

@@ -126,8 +126,11 @@ HttpResponse CodeAccess::Welcome() {
 }
 
 HttpResponse CodeAccess::Refuse(const std::string& why) const {
-  return ErrorResponse(403, absl::StrCat("This is a job's page. ", why, ". The command  tony open ",
-                                         options_.job_id, "  gives you an address."));
+  const std::string remedy =
+      options_.remedy.empty()
+          ? absl::StrCat("The command  tony open ", options_.job_id, "  gives you an address.")
+          : options_.remedy;
+  return ErrorResponse(403, absl::StrCat("This is ", options_.what, ". ", why, ". ", remedy));
 }
 
 }  // namespace tony::web

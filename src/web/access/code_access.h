@@ -24,6 +24,8 @@ class CodeAccess : public Access {
   struct Options {
     std::string job_id;  ///< for the sentence that names `tony open JOB`
     int port = 0;
+    std::string what = "a job's page";  ///< what it gives access to
+    std::string remedy = "";            ///< how to get another address; empty: `tony open JOB`
     Duration code_life = std::chrono::minutes(2);
     Duration visit_life = std::chrono::hours(12);
   };

@@ -71,6 +71,8 @@ class Api {
   void Stop(const Call& call);
   /// The log that `parts` of the path name; nothing: the job has none such.
   std::optional<LogName> FindLog(const Call& call) const;
+  /// Whether a POST from here may change the job.
+  bool may_change() const { return parts_.direct && !parts_.job.recorded(); }
   std::string Tag(const std::string& more = "") const;
   /// Answers with `json`, or 304 if the client has that already.
   void Answer(const Call& call, const std::string& json, const std::string& tag) const;

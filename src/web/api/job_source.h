@@ -45,6 +45,8 @@ class JobSource {
   virtual EventPage Events(int64_t after, size_t limit) = 0;
   /// Ends the job, as `tony kill` does. `why`: a sentence for the verdict.
   virtual void Stop(const std::string& why) = 0;
+  /// The job is shown as its folder records it, perhaps after its end, and cannot be changed.
+  virtual bool recorded() const { return false; }
 };
 
 }  // namespace tony::web

@@ -145,7 +145,8 @@ std::string JobBroadcast::MakeFrame(const Reader& reader, const core::ObservedJo
   const int64_t sequence = job.view.last_sequence;
   std::string frame;
   if (is_new || changes.job_version > reader.version()) {
-    AddEvent("job", JobSummary(job, source_.UnixMillis(), reader.may_post()), sequence, frame);
+    AddEvent("job", JobSummary(job, source_.UnixMillis(), reader.may_post(), source_.recorded()),
+             sequence, frame);
   }
   const Json tasks = TasksWhere(job, [&](const core::TaskId& id) {
     const auto found = changes.tasks.find(id);

@@ -26,7 +26,7 @@ std::string StopCommand(const core::ObservedJob& job) {
   return absl::StrCat("tony kill ", job.view.job.job_id);
 }
 
-Json JobSummary(const core::ObservedJob& job, int64_t now_millis, bool may_post) {
+Json JobSummary(const core::ObservedJob& job, int64_t now_millis, bool may_post, bool recorded) {
   const core::JobView& view = job.view;
   Json json = {{"id", view.job.job_id},
                {"name", OrNull(view.job.name)},
@@ -59,6 +59,7 @@ Json JobSummary(const core::ObservedJob& job, int64_t now_millis, bool may_post)
   for (const auto& task : view.tasks) ++counts[core::TaskStateName(task.last.state)];
   json["counts"] = counts;
   json["sequence"] = view.last_sequence;
+  json["recorded"] = recorded;
   json["may"] = {{"stop", may_post && !view.verdict},
                  {"stop_command", StopCommand(job)},
                  {"stacks", may_post && !view.verdict}};

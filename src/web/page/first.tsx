@@ -39,6 +39,11 @@ interface HeadProps {
 export function Head({ job, now, utc, proxied, onUtc }: HeadProps) {
   return (
     <header>
+      {job.recorded && (
+        <a class="quiet" href="../../">
+          All jobs
+        </a>
+      )}
       <div class="title">
         <h1>
           {job.name || "Job"} <Badge state={job.state} />
@@ -72,6 +77,8 @@ export function Freshness({ connection, now, utc }: { connection: Connection; no
       return <p class="fresh live">live</p>;
     case "polling":
       return <p class="fresh live">renewed every 2 s</p>;
+    case "recorded":
+      return <p class="fresh">from the job's history</p>;
     case "over":
       return (
         <p class="fresh" role="status">

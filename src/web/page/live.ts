@@ -80,7 +80,9 @@ export class Live {
       const tasks = await this.loadTasks(job.id, signal);
       this.arrived(job);
       this.tell({ kind: "snapshot", job, tasks, at: this.browser.now() });
-      if (this.mayStream) await this.stream(job, signal);
+      if (job.recorded && (job.verdict || job.state === "LOST")) {
+        this.tell({ kind: "connection", connection: { kind: "recorded" } });
+      } else if (this.mayStream) await this.stream(job, signal);
       else this.pollLater(tasks[0]?.total ?? 0);
     } catch (error) {
       if (!signal.aborted) this.lost(error);

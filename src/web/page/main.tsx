@@ -119,7 +119,7 @@ function Page() {
   const now = useNow(state.clockSkew);
   const [utc, setUtc] = useState(localStorage.getItem("tony-utc") === "yes");
   const [chosen, setChosen] = useState<Chosen>({ task: "", turn: 0 });
-  const alive = !!job && job.phase !== "ENDED" && connection.kind !== "over";
+  const alive = !!job && job.phase !== "ENDED" && connection.kind !== "over" && connection.kind !== "recorded";
   const step = useSequenceStep(job?.sequence ?? 0, tasks.length > 2_000 ? 5_000 : 1_000);
   const timeline = useResource<Timeline>(job, "timeline", kRarely, [step, state.generation]) ?? kNoTasks;
   const failures = (job?.counts.FAILED ?? 0) + (job?.attempt ?? 0) + (job?.verdict ? 1 : 0);

@@ -7,6 +7,7 @@ export type Connection =
   | { kind: "loading" }
   | { kind: "live" }
   | { kind: "polling" }
+  | { kind: "recorded" }
   | { kind: "over"; since: Millis }
   | { kind: "gone"; since: Millis; reason: string; command: string; retryAt: Millis };
 

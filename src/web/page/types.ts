@@ -47,6 +47,8 @@ export interface Job {
   types: { name: string; instances: number; tracked: boolean }[];
   counts: Record<string, number>;
   sequence: number;
+  /** It is shown as its folder records it: by the portal, perhaps after its end. */
+  recorded: boolean;
   may: { stop: boolean; stop_command: string; stacks: boolean };
 }
 

@@ -1,11 +1,11 @@
-// The thread is started with the first work, since most pages are never asked for logs.
-#include "appmaster/page/log_worker.h"
+// The thread is started with the first work, since most pages never need it.
+#include "pagedata/worker.h"
 
 #include <system_error>
 
-namespace tony::appmaster {
+namespace tony::pagedata {
 
-LogWorker::~LogWorker() {
+Worker::~Worker() {
   leaving_ = true;
   {
     std::lock_guard lock(mutex_);
@@ -15,7 +15,7 @@ LogWorker::~LogWorker() {
   if (thread_.joinable()) thread_.join();
 }
 
-bool LogWorker::Add(std::function<void()> work) {
+bool Worker::Add(std::function<void()> work) {
   {
     std::lock_guard lock(mutex_);
     if (waiting_.size() >= kMostWaiting) return false;
@@ -32,7 +32,7 @@ bool LogWorker::Add(std::function<void()> work) {
   return true;
 }
 
-void LogWorker::Work() {
+void Worker::Work() {
   for (;;) {
     std::function<void()> work;
     {
@@ -46,4 +46,4 @@ void LogWorker::Work() {
   }
 }
 
-}  // namespace tony::appmaster
+}  // namespace tony::pagedata

@@ -1,5 +1,5 @@
 // Reads a log's segments backwards, from the last one, until the requested number of bytes is full.
-#include "appmaster/page/folder_logs.h"
+#include "pagedata/folder_logs.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -15,7 +15,7 @@
 #include "os/files/files.h"
 #include "os/files/unique_fd.h"
 
-namespace tony::appmaster {
+namespace tony::pagedata {
 namespace {
 
 /// Puts the end of the segment `path` in front of `tail`, as far as `most` leaves room for it.
@@ -58,4 +58,4 @@ void FolderLogs::ReadTail(const core::TaskId& task, int attempt, Stream stream, 
                    most));
 }
 
-}  // namespace tony::appmaster
+}  // namespace tony::pagedata

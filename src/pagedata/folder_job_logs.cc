@@ -1,6 +1,6 @@
 // The readers are those of src/logs and src/history; here they get a thread, a time limit and
 // pages.
-#include "appmaster/page/folder_job_logs.h"
+#include "pagedata/folder_job_logs.h"
 
 #include <re2/re2.h>
 
@@ -16,13 +16,13 @@
 #include "history/log_stream.h"
 #include "logs/log_bytes.h"
 
-namespace tony::appmaster {
+namespace tony::pagedata {
 namespace {
 
 constexpr size_t kRawPieceBytes = size_t{256} * 1024;
 
 /// `stop`, or the time of a search is over.
-std::function<bool()> OutOfTime(const Clock& clock, const LogWorker::Stop& stop) {
+std::function<bool()> OutOfTime(const Clock& clock, const Worker::Stop& stop) {
   return [&clock, stop, end = clock.Now() + FolderJobLogs::kSearchTime] {
     return stop() || clock.Now() >= end;
   };
@@ -137,7 +137,7 @@ void FolderJobLogs::ReadBlock(const web::LogName& name, int64_t offset, size_t l
                               Abandoned abandoned, Take<logs::LogBlock> take) {
   worker_.Run<logs::LogBlock>(
       std::move(abandoned),
-      [path = PathOf(name), offset, limit](const LogWorker::Stop&) {
+      [path = PathOf(name), offset, limit](const Worker::Stop&) {
         return logs::ReadLogBlock(path, offset, limit);
       },
       std::move(take));
@@ -147,7 +147,7 @@ void FolderJobLogs::Search(const web::LogName& name, const logs::LogSearch& sear
                            Abandoned abandoned, Take<logs::LogBlock> take) {
   worker_.Run<logs::LogBlock>(
       std::move(abandoned),
-      [this, path = PathOf(name), search](const LogWorker::Stop& stop) {
+      [this, path = PathOf(name), search](const Worker::Stop& stop) {
         return logs::SearchLog(path, search, OutOfTime(clock_, stop));
       },
       std::move(take));
@@ -160,7 +160,7 @@ void FolderJobLogs::Merge(const core::JobView& view, const web::MergeWish& wish,
   worker_.Run<web::MergedLines>(
       std::move(abandoned),
       [this, options = *std::move(options),
-       wish](const LogWorker::Stop& stop) mutable -> absl::StatusOr<web::MergedLines> {
+       wish](const Worker::Stop& stop) mutable -> absl::StatusOr<web::MergedLines> {
         web::MergedLines page;
         MergePage lines(wish, page);
         options.enough = [&, over = OutOfTime(clock_, stop)] {
@@ -182,7 +182,7 @@ void FolderJobLogs::FindErrors(const core::JobView& view, Abandoned abandoned,
   worker_.Run<web::JobErrors>(
       std::move(abandoned),
       [this, view = std::make_shared<const core::JobView>(view)](
-          const LogWorker::Stop& stop) -> absl::StatusOr<web::JobErrors> {
+          const Worker::Stop& stop) -> absl::StatusOr<web::JobErrors> {
         web::JobErrors errors;
         const std::optional<history::Failure> failure = history::FindFailure(*view, folder_);
         if (!failure) return errors;
@@ -199,7 +199,7 @@ void FolderJobLogs::FindErrors(const core::JobView& view, Abandoned abandoned,
 void FolderJobLogs::OpenRaw(const web::LogName& name, Abandoned abandoned, Take<web::RawLog> take) {
   worker_.Run<web::RawLog>(
       std::move(abandoned),
-      [path = PathOf(name)](const LogWorker::Stop&) -> absl::StatusOr<web::RawLog> {
+      [path = PathOf(name)](const Worker::Stop&) -> absl::StatusOr<web::RawLog> {
         TONY_ASSIGN_OR_RETURN(logs::LogBytes log, logs::LogBytes::Open(path));
         const int64_t bytes = log.size() - log.dropped_bytes();
         return web::RawLog{bytes, std::make_shared<RawSource>(std::move(log))};
@@ -207,4 +207,4 @@ void FolderJobLogs::OpenRaw(const web::LogName& name, Abandoned abandoned, Take<
       std::move(take));
 }
 
-}  // namespace tony::appmaster
+}  // namespace tony::pagedata

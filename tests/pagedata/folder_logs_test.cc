@@ -1,5 +1,5 @@
 // The end of a log, over its segments.
-#include "appmaster/page/folder_logs.h"
+#include "pagedata/folder_logs.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -11,7 +11,7 @@
 #include "os/files/files.h"
 #include "tests/os/temporary_folder.h"
 
-namespace tony::appmaster {
+namespace tony::pagedata {
 namespace {
 
 class FolderLogsTest : public ::testing::Test {
@@ -66,4 +66,4 @@ TEST_F(FolderLogsTest, NeitherLinksNorPipes) {
 }
 
 }  // namespace
-}  // namespace tony::appmaster
+}  // namespace tony::pagedata

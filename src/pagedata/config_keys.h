@@ -6,11 +6,11 @@
 #include "jobfile/configuration/configuration.h"
 #include "web/api/job_source.h"
 
-namespace tony::appmaster {
+namespace tony::pagedata {
 
 /// The keys that are set, in the order of the configuration. The page's visitors may be others than
 /// the job's user, so secrets are replaced by "[redacted]": the values of environment variables
 /// whose names speak of a secret, and whatever logs::SecretScanner knows. Thread safe.
 std::vector<web::ConfigKey> ConfigKeys(const jobfile::Configuration& configuration);
 
-}  // namespace tony::appmaster
+}  // namespace tony::pagedata

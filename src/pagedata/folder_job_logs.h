@@ -1,12 +1,12 @@
 // Reads logs that lie in the job's folder on this machine for the page's API.
 #pragma once
 
-#include "appmaster/page/log_worker.h"
 #include "common/clock.h"
+#include "pagedata/worker.h"
 #include "storage/job_folder.h"
 #include "web/api/job_logs.h"
 
-namespace tony::appmaster {
+namespace tony::pagedata {
 
 /// Works on a thread, and for a second at most on each search. Not thread safe: owned by the event
 /// loop.
@@ -35,7 +35,7 @@ class FolderJobLogs : public web::JobLogs {
 
   const Clock& clock_;
   const storage::JobFolder folder_;
-  LogWorker worker_;
+  Worker worker_;
 };
 
-}  // namespace tony::appmaster
+}  // namespace tony::pagedata

@@ -1,5 +1,5 @@
 // Work on a thread whose results come to the loop, unless nobody wants them.
-#include "appmaster/page/log_worker.h"
+#include "pagedata/worker.h"
 
 #include <gtest/gtest.h>
 
@@ -7,13 +7,13 @@
 
 #include "tests/common/loop_driver.h"
 
-namespace tony::appmaster {
+namespace tony::pagedata {
 namespace {
 
-class LogWorkerTest : public ::testing::Test {
+class WorkerTest : public ::testing::Test {
  protected:
-  void Run(LogWorker::Abandoned abandoned,
-           std::function<absl::StatusOr<int>(const LogWorker::Stop&)> work) {
+  void Run(Worker::Abandoned abandoned,
+           std::function<absl::StatusOr<int>(const Worker::Stop&)> work) {
     worker_->Run<int>(std::move(abandoned), std::move(work), [this](absl::StatusOr<int> result) {
       results_.push_back(std::move(result));
       driver_.Changed();
@@ -22,20 +22,20 @@ class LogWorkerTest : public ::testing::Test {
 
   LoopDriver driver_;
   std::vector<absl::StatusOr<int>> results_;
-  std::optional<LogWorker> worker_{std::in_place, driver_.loop()};
+  std::optional<Worker> worker_{std::in_place, driver_.loop()};
 };
 
-TEST_F(LogWorkerTest, ResultsComeInOrder) {
+TEST_F(WorkerTest, ResultsComeInOrder) {
   for (int number = 0; number < 10; ++number)
     Run(nullptr, [number](const auto&) { return number; });
   ASSERT_TRUE(driver_.Await([&] { return results_.size() == 10; }));
   for (int number = 0; number < 10; ++number) EXPECT_EQ(*results_[number], number);
 }
 
-TEST_F(LogWorkerTest, WorkStopsWhenNobodyWaits) {
+TEST_F(WorkerTest, WorkStopsWhenNobodyWaits) {
   const auto abandoned = std::make_shared<std::atomic<bool>>(false);
   std::atomic<bool> begun = false;
-  Run(abandoned, [&](const LogWorker::Stop& stop) -> absl::StatusOr<int> {
+  Run(abandoned, [&](const Worker::Stop& stop) -> absl::StatusOr<int> {
     begun = true;
     while (!stop()) std::this_thread::yield();
     return absl::CancelledError("stopped");
@@ -48,15 +48,15 @@ TEST_F(LogWorkerTest, WorkStopsWhenNobodyWaits) {
   EXPECT_TRUE(absl::IsCancelled(results_[1].status()));
 }
 
-TEST_F(LogWorkerTest, TooMuchWorkIsRefusedAndTheEndWaitsForNothing) {
-  Run(nullptr, [](const LogWorker::Stop& stop) -> absl::StatusOr<int> {
+TEST_F(WorkerTest, TooMuchWorkIsRefusedAndTheEndWaitsForNothing) {
+  Run(nullptr, [](const Worker::Stop& stop) -> absl::StatusOr<int> {
     while (!stop()) std::this_thread::yield();
     return 0;
   });
-  for (size_t number = 0; number < 2 * LogWorker::kMostWaiting; ++number) {
+  for (size_t number = 0; number < 2 * Worker::kMostWaiting; ++number) {
     Run(nullptr, [](const auto&) { return 1; });
   }
-  ASSERT_GE(results_.size(), LogWorker::kMostWaiting - 1);
+  ASSERT_GE(results_.size(), Worker::kMostWaiting - 1);
   EXPECT_TRUE(absl::IsResourceExhausted(results_[0].status()));
   const size_t refused = results_.size();
   worker_.reset();
@@ -64,4 +64,4 @@ TEST_F(LogWorkerTest, TooMuchWorkIsRefusedAndTheEndWaitsForNothing) {
 }
 
 }  // namespace
-}  // namespace tony::appmaster
+}  // namespace tony::pagedata

@@ -1,4 +1,4 @@
-// A thread for work on logs, which may take longer than the event loop can wait.
+// A thread for work that may take longer than the event loop can wait: on logs, on an index.
 #pragma once
 
 #include <atomic>
@@ -14,11 +14,11 @@
 #include "common/event_loop.h"
 #include "common/lifetime.h"
 
-namespace tony::appmaster {
+namespace tony::pagedata {
 
 /// Does one piece of work after another, each bounded by its own time. Owned by the event loop;
 /// Run() and the destructor belong to its thread. Not thread safe.
-class LogWorker {
+class Worker {
  public:
   /// True when nobody waits for the result any more; asked by the work, on the thread.
   using Stop = std::function<bool()>;
@@ -26,11 +26,11 @@ class LogWorker {
   /// Pieces of work that wait at most.
   static constexpr size_t kMostWaiting = 32;
 
-  explicit LogWorker(EventLoop& loop) : loop_(loop) {}
+  explicit Worker(EventLoop& loop) : loop_(loop) {}
   /// Tells the work to stop, and waits for it.
-  ~LogWorker();
-  LogWorker(const LogWorker&) = delete;
-  LogWorker& operator=(const LogWorker&) = delete;
+  ~Worker();
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
 
   /// Calls `take` on the loop with what `work` returns on the thread, unless this object is
   /// destroyed before. ResourceExhausted – too much work waits. Cancelled – nobody waits for it.
@@ -49,7 +49,7 @@ class LogWorker {
     });
     if (!added) {
       take(absl::ResourceExhaustedError(
-          "too many requests for logs are being worked on; ask again in a second"));
+          "too many requests are being worked on; ask again in a second"));
     }
   }
 
@@ -66,4 +66,4 @@ class LogWorker {
   std::thread thread_;  ///< started by the first work
 };
 
-}  // namespace tony::appmaster
+}  // namespace tony::pagedata

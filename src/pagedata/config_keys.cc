@@ -1,5 +1,5 @@
 // A variable's name decides first; the scanner sees the rest, and every other value.
-#include "appmaster/page/config_keys.h"
+#include "pagedata/config_keys.h"
 
 #include <algorithm>
 #include <array>
@@ -13,7 +13,7 @@
 #include "jobfile/keys/key_table.h"
 #include "logs/secret_scanner.h"
 
-namespace tony::appmaster {
+namespace tony::pagedata {
 namespace {
 
 /// Whether a variable of that name may hold a secret.
@@ -62,4 +62,4 @@ std::vector<web::ConfigKey> ConfigKeys(const jobfile::Configuration& configurati
   return keys;
 }
 
-}  // namespace tony::appmaster
+}  // namespace tony::pagedata

@@ -4,7 +4,7 @@
 #include "storage/job_folder.h"
 #include "web/log_source.h"
 
-namespace tony::appmaster {
+namespace tony::pagedata {
 
 /// Reads the files that executors on this machine write. Not thread safe: owned by the event loop.
 class FolderLogs : public web::LogSource {
@@ -22,4 +22,4 @@ class FolderLogs : public web::LogSource {
 /// is no such log. Otherwise errno codes. Thread safe.
 absl::StatusOr<web::LogTail> ReadLogTail(const std::string& path, size_t most);
 
-}  // namespace tony::appmaster
+}  // namespace tony::pagedata

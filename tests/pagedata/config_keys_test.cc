@@ -1,12 +1,12 @@
 // What visitors of the page see of a configuration, and what not.
-#include "appmaster/page/config_keys.h"
+#include "pagedata/config_keys.h"
 
 #include <gtest/gtest.h>
 
 #include <map>
 #include <string>
 
-namespace tony::appmaster {
+namespace tony::pagedata {
 namespace {
 
 std::map<std::string, web::ConfigKey> Shown(
@@ -49,4 +49,4 @@ TEST(ConfigKeys, SecretsAreNotShown) {
 }
 
 }  // namespace
-}  // namespace tony::appmaster
+}  // namespace tony::pagedata

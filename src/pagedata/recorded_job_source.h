@@ -1,0 +1,72 @@
+// A job as its folder records it, for its page: read once, and read on while the job lives.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/clock.h"
+#include "history/line_tail.h"
+#include "history/metric_file.h"
+#include "history/stored_job.h"
+#include "web/api/job_source.h"
+
+namespace tony::pagedata {
+
+/// Load() may take a while for a long history and is called on a thread; then the object belongs to
+/// the event loop. Not thread safe.
+class RecordedJobSource : public web::JobSource {
+ public:
+  /// Reads the job in `folder`. `clock` must outlive the result. NotFound – there is no such job
+  /// (any more). FailedPrecondition – a newer version has written its history.
+  static absl::StatusOr<std::unique_ptr<RecordedJobSource>> Load(const storage::JobFolder& folder,
+                                                                 const std::string& id,
+                                                                 const Clock& clock);
+
+  /// Reads what a living job has recorded since the last call. Returns whether anything is new.
+  bool Refresh();
+  /// The metrics, which are read on a thread, since they may be long.
+  void SetMetrics(core::JobMetrics metrics) { metrics_ = std::move(metrics); }
+  /// Whether anything may still change.
+  bool alive() const { return stored_.alive && !stored_.ended(); }
+  const history::StoredJob& stored() const { return stored_; }
+
+  const core::ObservedJob& Job() override { return stored_.job; }
+  const core::JobTimeline& timeline() const override { return timeline_; }
+  const web::JobChanges& changes() const override { return changes_; }
+  const core::JobMetrics& metrics() const override { return metrics_; }
+  int64_t UnixMillis() const override { return clock_.UnixMillis(); }
+  const std::vector<web::ConfigKey>& config() const override { return config_; }
+  web::EventPage Events(int64_t after, size_t limit) override;
+  /// Not called, since the source is recorded().
+  void Stop(const std::string& why) override;
+  bool recorded() const override { return true; }
+
+ private:
+  RecordedJobSource(const storage::JobFolder& folder, const Clock& clock)
+      : clock_(clock), tail_(folder.events()) {}
+
+  /// Reads the lines that are new. Returns whether there were any.
+  bool ReadLines();
+  void ReadUsage();
+  void ConcludeAgain();
+
+  const Clock& clock_;
+  history::StoredJob stored_;
+  core::JobTimeline timeline_;
+  web::JobChanges changes_;
+  core::JobMetrics metrics_{{}};
+  std::vector<web::ConfigKey> config_;
+  history::LineTail tail_;
+  int lines_ = 0;
+  std::string usage_;         ///< as read last
+  bool wait_filled_ = false;  ///< the wait is none of the events'
+};
+
+/// The metrics in the job's folder; none: it has none that can be read. Thread safe.
+std::optional<core::JobMetrics> ReadMetrics(const storage::JobFolder& folder);
+
+}  // namespace tony::pagedata

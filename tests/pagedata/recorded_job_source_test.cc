@@ -1,0 +1,135 @@
+// A job's page gets from the folder what it would get from the ApplicationMaster.
+#include "pagedata/recorded_job_source.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "common/fake_clock.h"
+#include "tests/client/job_folders.h"
+
+namespace tony::pagedata {
+namespace {
+
+using client::AppendEvents;
+using client::FailedJob;
+using client::HeldLock;
+using client::RunningJob;
+using client::SampleEvents;
+using client::WriteJob;
+using ::testing::HasSubstr;
+
+class RecordedJobSourceTest : public ::testing::Test {
+ protected:
+  std::unique_ptr<RecordedJobSource> Load(const storage::JobFolder& folder) {
+    auto source = RecordedJobSource::Load(folder, "local-1", clock_);
+    EXPECT_TRUE(source.ok()) << source.status();
+    return source.ok() ? *std::move(source) : nullptr;
+  }
+  storage::JobFolder Write(const SampleEvents& job) {
+    return WriteJob(local_.path(), "local-1", job.events());
+  }
+
+  os::TemporaryFolder local_;
+  FakeClock clock_;
+};
+
+TEST_F(RecordedJobSourceTest, AnEndedJobIsAsItsEventsSay) {
+  const auto source = Load(Write(FailedJob()));
+  EXPECT_FALSE(source->alive());
+  EXPECT_EQ(source->Job().StateName(), "FAILED");
+  const auto last = static_cast<int64_t>(FailedJob().events().size());
+  EXPECT_EQ(source->timeline().last_sequence, last);
+  EXPECT_EQ(source->changes().tasks.size(), 4u);
+  EXPECT_TRUE(source->recorded());
+  EXPECT_FALSE(source->Refresh());
+}
+
+TEST_F(RecordedJobSourceTest, ALivingJobIsReadOn) {
+  SampleEvents job = RunningJob();
+  const storage::JobFolder folder = Write(job);
+  const size_t before = job.events().size();
+  const HeldLock lock(folder);
+  const auto source = Load(folder);
+  EXPECT_TRUE(source->alive());
+  EXPECT_EQ(source->Job().StateName(), "RUNNING");
+  EXPECT_FALSE(source->Refresh());
+
+  job.AddTask("worker", 1, core::TaskState::kFailed);
+  job.End(core::Outcome::kFailed, core::Reason::kTaskFailed, "worker:1 failed");
+  const std::vector<core::JobEvent> events = job.events();
+  AppendEvents(folder, {events.begin() + static_cast<ptrdiff_t>(before), events.end()});
+  const int64_t version = source->changes().version;
+  EXPECT_TRUE(source->Refresh());
+  EXPECT_EQ(source->Job().StateName(), "FAILED");
+  EXPECT_GT(source->changes().tasks.at({"worker", 1}).version, version);
+  EXPECT_FALSE(source->alive());
+}
+
+// The wait that was filled in for one state must not stay in the next one.
+TEST_F(RecordedJobSourceTest, AWaitGoesWithItsState) {
+  SampleEvents job;
+  job.Submit({{"worker", 1}});
+  job.State(core::JobState::kAllocating);
+  const storage::JobFolder folder = Write(job);
+  const HeldLock lock(folder);
+  const auto source = Load(folder);
+  EXPECT_TRUE(source->Job().view.waiting);
+  job.State(core::JobState::kRunning);
+  AppendEvents(folder, {job.events().back()});
+  EXPECT_TRUE(source->Refresh());
+  EXPECT_FALSE(source->Job().view.waiting);
+}
+
+TEST_F(RecordedJobSourceTest, AJobThatIsLostMeanwhileChanges) {
+  const storage::JobFolder folder = Write(RunningJob());
+  std::unique_ptr<RecordedJobSource> source;
+  {
+    const HeldLock lock(folder);
+    source = Load(folder);
+  }
+  EXPECT_TRUE(source->Refresh());
+  EXPECT_EQ(source->Job().StateName(), "LOST");
+  EXPECT_FALSE(source->alive());
+  EXPECT_FALSE(source->Refresh());
+}
+
+TEST_F(RecordedJobSourceTest, EventsComeInPagesAndDamagedOnesAreLeftOut) {
+  const storage::JobFolder folder(storage::JobsFolder(local_.path()) + "/local-1");
+  WriteJob(local_.path(), "local-1", {});
+  const std::vector<core::JobEvent> events = FailedJob().events();
+  AppendEvents(folder, {events[0], events[1]});
+  std::ofstream(folder.events(), std::ios::app) << "{\"sequence\":\"3\",\n";
+  AppendEvents(folder, {events.begin() + 3, events.end()});
+  std::ofstream(folder.events(), std::ios::app) << "{\"sequence\":\"999\"";
+  const auto source = Load(folder);
+  const web::EventPage first = source->Events(0, 3);
+  ASSERT_EQ(first.events.size(), 3u);
+  EXPECT_THAT(first.events[2], HasSubstr("\"sequence\":4"));
+  EXPECT_EQ(first.next, 4);
+  const web::EventPage rest = source->Events(4, 1000);
+  EXPECT_EQ(rest.events.size(), events.size() - 4);
+  EXPECT_FALSE(rest.next);
+}
+
+TEST_F(RecordedJobSourceTest, SaysWhatCannotBeShown) {
+  const storage::JobFolder none(local_ / "jobs/none");
+  EXPECT_TRUE(absl::IsNotFound(RecordedJobSource::Load(none, "none", clock_).status()));
+  const storage::JobFolder folder = WriteJob(local_.path(), "local-1", {});
+  std::ofstream(folder.events())
+      << "{\"sequence\":\"1\",\"submitted\":{\"job_id\":\"local-1\",\"schema_version\":99}}\n";
+  EXPECT_TRUE(
+      absl::IsFailedPrecondition(RecordedJobSource::Load(folder, "local-1", clock_).status()));
+}
+
+TEST_F(RecordedJobSourceTest, MetricsThatCannotBeReadAreNone) {
+  const storage::JobFolder folder = Write(FailedJob());
+  EXPECT_FALSE(ReadMetrics(folder));
+  std::ofstream(folder.metrics()) << "something else";
+  EXPECT_FALSE(ReadMetrics(folder));
+}
+
+}  // namespace
+}  // namespace tony::pagedata

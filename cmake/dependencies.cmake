@@ -64,3 +64,7 @@ target_link_libraries(tony_re2 INTERFACE $<IF:$<BOOL:${TONY_STATIC_DEPS}>,-l:lib
 
 add_library(tony_tinyxml2 INTERFACE)
 target_link_libraries(tony_tinyxml2 INTERFACE tinyxml2)
+
+# The portal's index.
+add_library(tony_sqlite INTERFACE)
+target_link_libraries(tony_sqlite INTERFACE $<IF:$<BOOL:${TONY_STATIC_DEPS}>,-l:libsqlite3.a,sqlite3> ${CMAKE_DL_LIBS} m)

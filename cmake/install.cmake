@@ -4,7 +4,7 @@
 install(CODE "set(CMAKE_INSTALL_DO_STRIP TRUE)")  # as `cmake --install --strip`, also without it
 
 install(TARGETS tony tony-submit RUNTIME DESTINATION bin)
-install(TARGETS tony-am tony-executor tony-driver RUNTIME DESTINATION libexec/tony)
+install(TARGETS tony-am tony-executor tony-driver tony-portal RUNTIME DESTINATION libexec/tony)
 
 # tony.collective, for the programs of jobs. Modules of the build are links, so the sources are taken.
 install(DIRECTORY python/tony DESTINATION lib/tony/python FILES_MATCHING PATTERN "*.py"
@@ -28,7 +28,7 @@ install(DIRECTORY docs examples integrations DESTINATION share/doc/tony USE_SOUR
         PATTERN __pycache__ EXCLUDE)
 
 # Builds all that is installed, and nothing else.
-add_custom_target(installed DEPENDS tony tony-submit tony-am tony-executor tony-driver)
+add_custom_target(installed DEPENDS tony tony-submit tony-am tony-executor tony-driver tony-portal)
 if(NOT TONY_SANITIZE)
   add_dependencies(installed tony_collective_shared runtime)
   if(TARGET tony_columns)

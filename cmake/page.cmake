@@ -1,4 +1,4 @@
-# The live page of src/web/page: one script and one style sheet, which esbuild makes of TypeScript and of the libraries
+# The pages of src/web/page: a script for a job's page, one for the portal's list, and one style sheet, which esbuild makes of TypeScript and of the libraries
 # in third_party/web. The programs contain both, compressed.
 find_program(TONY_ESBUILD esbuild)
 if(NOT TONY_ESBUILD)
@@ -14,8 +14,9 @@ function(tony_embed_page target folder)
   add_custom_command(OUTPUT ${made}/page_files.cc
     COMMAND ${CMAKE_COMMAND} -E make_directory ${made}
     COMMAND ${bundle} --format=iife --tsconfig=${folder}/tsconfig.json ${folder}/main.tsx --outfile=${made}/page.js
+    COMMAND ${bundle} --format=iife --tsconfig=${folder}/tsconfig.json ${folder}/portal.tsx --outfile=${made}/portal.js
     COMMAND ${bundle} ${folder}/style.css --outfile=${made}/page.css
-    COMMAND gzip -9nkf ${made}/page.js ${made}/page.css
+    COMMAND gzip -9nkf ${made}/page.js ${made}/portal.js ${made}/page.css
     COMMAND ${CMAKE_COMMAND} -D FOLDER=${made} -P ${CMAKE_SOURCE_DIR}/cmake/embed_page.cmake
     DEPENDS ${sources} ${CMAKE_SOURCE_DIR}/cmake/embed_page.cmake
     COMMENT "Bundling the job's page" VERBATIM)

@@ -6,7 +6,7 @@
 namespace tony::web {
 
 std::optional<HttpResponse> FindPageFile(absl::string_view name, bool accepts_gzip) {
-  for (const PageFile& file : {PageScript(), PageStyle()}) {
+  for (const PageFile& file : {PageScript(), PortalScript(), PageStyle()}) {
     if (file.name != name) continue;
     HttpResponse response;
     response.content_type = std::string(file.content_type);

@@ -16,9 +16,11 @@ struct PageFile {
   absl::string_view packed;  ///< gzip
 };
 
-/// The page's script.
+/// The script of a job's page.
 PageFile PageScript();
-/// The page's style sheet, which the page without scripts has too.
+/// The script of the portal's list of jobs.
+PageFile PortalScript();
+/// The pages' style sheet, which the page without scripts has too.
 PageFile PageStyle();
 
 /// Returns the file that is called `name`, compressed if the client accepts it; nothing if there is

@@ -94,7 +94,7 @@ class InstallTest(integration_case.JobTest):
 
     def test_the_tree_has_what_users_and_clusters_need(self):
         for name in ("bin/tony", "bin/tony-submit", "libexec/tony/tony-am",
-                     "libexec/tony/tony-executor", "libexec/tony/tony-driver",
+                     "libexec/tony/tony-executor", "libexec/tony/tony-driver", "libexec/tony/tony-portal",
                      "lib/tony/python/tony/collective/__init__.py",
                      "lib/tony/python/tony/collective/libtony_collective.so",
                      "lib/tony/tony-runtime.tar.gz", "include/tony/collective.h",
@@ -155,7 +155,7 @@ class VersionTest(unittest.TestCase):
         version = re.search(r"^project\(tony VERSION ([0-9.]+)",
                             (ROOT / "CMakeLists.txt").read_text(), re.MULTILINE).group(1)
         lines = set()
-        for name in ("tony", "tony-submit", "tony-am", "tony-executor", "tony-driver"):
+        for name in ("tony", "tony-submit", "tony-am", "tony-executor", "tony-driver", "tony-portal"):
             result = subprocess.run([integration_case.programs / name, "--version"],
                                     capture_output=True, text=True, check=False)
             self.assertEqual((result.returncode, result.stderr), (0, ""), name)

@@ -211,7 +211,7 @@ TEST_F(BadInputTest, ALabelAndAConstraintOfSeveralPartsExcludeEachOther) {
 TEST_F(BadInputTest, RefusedKeysSayWhatIsMissing) {
   EXPECT_THAT(ProblemsWith({{"tony.horovod.mode.test", "true"}}),
               HasSubstr("a made-up plan of ranks"));
-  EXPECT_THAT(ProblemsWith({{"tony.history.location", "/hist"}}), HasSubstr("no history server"));
+  EXPECT_THAT(ProblemsWith({{"tony.history.location", "/hist"}}), HasSubstr("tony portal"));
 }
 
 TEST_F(BadInputTest, DockerNeedsAnImageForEachContainer) {

@@ -95,7 +95,7 @@ class WheelTest(unittest.TestCase):
         self.assertLess({*sources, LIBRARY, COLUMNS, "tony/py.typed"}, set(modes))
         programs = [f"tony/_programs/{name}" for name in (
             "bin/tony", "bin/tony-submit", "libexec/tony/tony-am", "libexec/tony/tony-executor",
-            "libexec/tony/tony-driver")]
+            "libexec/tony/tony-driver", "libexec/tony/tony-portal")]
         for name in programs:
             self.assertEqual(modes[name] & EXECUTABLE, EXECUTABLE, name)
         self.assertIn("tony/_programs/lib/tony/tony-runtime.tar.gz", modes)

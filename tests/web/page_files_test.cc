@@ -18,8 +18,8 @@ using ::testing::Not;
 using ::testing::Pair;
 
 TEST(PageFiles, AreKeptForEverUnderNamesOfTheirContent) {
-  for (const PageFile& file : {PageScript(), PageStyle()}) {
-    EXPECT_THAT(std::string(file.name), MatchesRegex("page-[0-9a-f]{16}\\.(js|css)"));
+  for (const PageFile& file : {PageScript(), PortalScript(), PageStyle()}) {
+    EXPECT_THAT(std::string(file.name), MatchesRegex("(page|portal)-[0-9a-f]{16}\\.(js|css)"));
     const auto response = FindPageFile(file.name, true);
     ASSERT_TRUE(response);
     EXPECT_EQ(response->content_type, file.content_type);
@@ -40,13 +40,16 @@ TEST(PageFiles, AreUnpackedForClientsWithoutGzip) {
 
 TEST(PageFiles, StaySmall) {
   EXPECT_LE(PageScript().packed.size() + PageStyle().packed.size(), size_t{200} * 1024);
+  EXPECT_LE(PortalScript().packed.size(), size_t{30} * 1024);
 }
 
 // The policy forbids what would need it: code made of text, and files from elsewhere.
 TEST(PageFiles, NeedNothingThatThePolicyForbids) {
-  const std::string script = FindPageFile(PageScript().name, false)->body;
-  EXPECT_THAT(script, Not(HasSubstr("eval(")));
-  EXPECT_THAT(script, Not(HasSubstr("new Function")));
+  for (const PageFile& file : {PageScript(), PortalScript()}) {
+    const std::string script = FindPageFile(file.name, false)->body;
+    EXPECT_THAT(script, Not(HasSubstr("eval(")));
+    EXPECT_THAT(script, Not(HasSubstr("new Function")));
+  }
   const std::string style = FindPageFile(PageStyle().name, false)->body;
   EXPECT_THAT(style, Not(HasSubstr("url(")));
   EXPECT_THAT(style, Not(HasSubstr("@import")));

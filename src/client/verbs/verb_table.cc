@@ -10,10 +10,10 @@ namespace tony::client {
 
 const std::vector<Verb>& AllVerbs() {
   static const std::vector<Verb> verbs = {
-      RunVerb(),    ListVerb(),     StatusVerb(), LogsVerb(),     OpenVerb(),      KillVerb(),
-      WaitVerb(),   AttachVerb(),   EventsVerb(), RmVerb(),       RerunVerb(),     DiffVerb(),
-      AdviseVerb(), ValidateVerb(), TopVerb(),    StepsVerb(),    DoctorVerb(),    ExecVerb(),
-      StacksVerb(), FeedVerb(),     ProxyVerb(),  NotebookVerb(), CompletionVerb()};
+      RunVerb(),    ListVerb(),     StatusVerb(), LogsVerb(),     OpenVerb(),   KillVerb(),
+      WaitVerb(),   AttachVerb(),   EventsVerb(), RmVerb(),       RerunVerb(),  DiffVerb(),
+      AdviseVerb(), ValidateVerb(), TopVerb(),    StepsVerb(),    DoctorVerb(), ExecVerb(),
+      StacksVerb(), FeedVerb(),     ProxyVerb(),  NotebookVerb(), PortalVerb(), CompletionVerb()};
   return verbs;
 }
 

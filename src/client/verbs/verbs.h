@@ -76,6 +76,7 @@ Verb FeedVerb();
 Verb StacksVerb();
 Verb ProxyVerb();
 Verb NotebookVerb();
+Verb PortalVerb();
 Verb CompletionVerb();
 Verb EventsVerb();
 

@@ -8,8 +8,13 @@ namespace {
 constexpr char kOneConfiguration[] =
     "Hadoop's configuration is one folder; name it with tony.yarn.conf-dir or HADOOP_CONF_DIR";
 constexpr char kNoHistory[] =
-    "this version has no history server; jobs are recorded in the folder tony.local.dir";
-constexpr char kNoPortal[] = "this version has no portal";
+    "jobs are recorded in the folder tony.local.dir, from which `tony portal` shows them; nothing "
+    "is moved";
+constexpr char kRetention[] =
+    "tony.local.history-retention says how many days jobs are kept, and `tony rm` removes them";
+constexpr char kNoPortal[] =
+    "`tony portal` shows jobs on 127.0.0.1, to the user who starts it, and needs no such setting; "
+    "this version has no portal for several users";
 
 Key Refused(const std::string& name, ValueType type, const std::string& default_value,
             const std::string& reason, const std::string& meaning) {
@@ -93,9 +98,9 @@ KeyGroup HistoryKeys() {
               "Folder of finished jobs."),
       Refused("tony.history.mover-interval-ms", kMilliseconds, "300000", kNoHistory,
               "How often finished jobs are moved."),
-      Refused("tony.history.retention-sec", kSeconds, "2592000", kNoHistory,
+      Refused("tony.history.retention-sec", kSeconds, "2592000", kRetention,
               "How long jobs are kept."),
-      Refused("tony.history.purger-interval-ms", kMilliseconds, "21600000", kNoHistory,
+      Refused("tony.history.purger-interval-ms", kMilliseconds, "21600000", kRetention,
               "How often old jobs are removed."),
       Refused("tony.history.finished-dir-timezone", kText, "UTC", kNoHistory,
               "Time zone of the folders' names."),

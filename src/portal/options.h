@@ -1,0 +1,25 @@
+// The command line of tony-portal, as `tony portal` fills it in.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/logging.h"
+
+namespace tony::portal {
+
+/// Plain data.
+struct Options {
+  std::vector<std::string> locations;  ///< folders that hold `jobs`, the first one the user's own
+  std::string index_folder;            ///< made if it is missing
+  int port = 0;                        ///< 0: any free one
+  bool json = false;                   ///< the address is printed as JSON
+  LogLevel log_level = LogLevel::kWarning;
+};
+
+/// `arguments` begins with the program's name. InvalidArgument – a flag is missing or unknown, or
+/// its value is invalid.
+absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& arguments);
+
+}  // namespace tony::portal

@@ -1,0 +1,208 @@
+// A job's page is the one of the ApplicationMaster, over the job's folder: the same site, the same
+// API, with an access that refuses every change.
+#include "portal/site/open_jobs.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "pagedata/folder_job_logs.h"
+#include "pagedata/folder_logs.h"
+#include "pagedata/recorded_job_source.h"
+#include "portal/index/job_place.h"
+#include "web/api/api.h"
+#include "web/job_site.h"
+
+namespace tony::portal {
+namespace {
+
+using pagedata::RecordedJobSource;
+
+/// The portal has checked who asks. Not thread safe: owned by the event loop.
+class RecordAccess : public web::Access {
+ public:
+  RecordAccess(std::string base, std::string job_id)
+      : base_(std::move(base)), job_id_(std::move(job_id)) {}
+
+  std::string base_path() const override { return base_; }
+  std::optional<web::HttpResponse> Check(const web::HttpRequest& /*request*/) override {
+    return std::nullopt;
+  }
+  bool direct() const override { return true; }
+  std::optional<web::HttpResponse> CheckChange(const web::HttpRequest& /*request*/) override {
+    return web::ErrorResponse(
+        403,
+        absl::StrCat("The portal changes nothing about a job. While the job runs, its own page "
+                     "does (tony open ",
+                     job_id_, "), and in a terminal: tony kill ", job_id_));
+  }
+
+ private:
+  const std::string base_;
+  const std::string job_id_;
+};
+
+web::HttpResponse CannotShow(const JobKey& key, const absl::Status& why) {
+  const std::string message(why.message());
+  switch (why.code()) {
+    case absl::StatusCode::kNotFound:
+      return web::ErrorResponse(404, absl::StrCat("There is no job ", key.second,
+                                                  " (any more); it may have been removed."));
+    case absl::StatusCode::kFailedPrecondition:
+      return web::ErrorResponse(
+          404, absl::StrCat("The history of job ", key.second, " cannot be shown: ", message, "."));
+    default:
+      return web::ErrorResponse(
+          503, absl::StrCat("Job ", key.second, " cannot be shown now: ", message, "."));
+  }
+}
+
+}  // namespace
+
+/// One job and its site. Not thread safe: owned by the event loop.
+class OpenJobs::OpenJob {
+ public:
+  OpenJob(EventLoop& loop, const Clock& clock, JobKey key, std::string base,
+          std::unique_ptr<RecordedJobSource> source)
+      : key_(std::move(key)),
+        clock_(clock),
+        access_(std::move(base), key_.second),
+        source_(std::move(source)),
+        tails_(source_->stored().folder),
+        logs_(loop, clock, source_->stored().folder),
+        api_({loop, *source_, &logs_, /*direct=*/true}),
+        site_({access_, tails_, [this]() -> const core::ObservedJob& { return source_->Job(); },
+               [&clock] { return clock.UnixMillis(); }, &api_}),
+        metrics_read_(clock.Now()),
+        settled_(!source_->alive()) {
+    Use();
+  }
+
+  const JobKey& key() const { return key_; }
+  void Use() { used_ = clock_.Now(); }
+  bool idle() { return !api_.broadcast().has_readers() && clock_.Now() - used_ >= kIdle; }
+
+  void Handle(const web::HttpRequest& request, const std::string& place, bool api,
+              const web::HttpServer::Respond& respond) {
+    if (!api) return site_.Handle(request, respond);
+    api_.Handle(
+        request, place, [&] { return access_.CheckChange(request); }, respond);
+  }
+
+  /// Reads on in a living job. The metrics are read once more after its end, since its
+  /// ApplicationMaster writes them last.
+  void Refresh(pagedata::Worker& worker) {
+    if (settled_) return;
+    if (source_->Refresh()) api_.broadcast().OnChange();
+    if (clock_.Now() - metrics_read_ < kMetricsPause) return;
+    metrics_read_ = clock_.Now();
+    settled_ = !source_->alive();
+    using Metrics = std::optional<core::JobMetrics>;
+    worker.Run<Metrics>(
+        nullptr,
+        [folder = source_->stored().folder](const pagedata::Worker::Stop&)
+            -> absl::StatusOr<Metrics> { return pagedata::ReadMetrics(folder); },
+        lifetime_.Guard([this](absl::StatusOr<Metrics> metrics) {
+          if (metrics.ok() && *metrics) source_->SetMetrics(**std::move(metrics));
+        }));
+  }
+
+ private:
+  const JobKey key_;
+  const Clock& clock_;
+  RecordAccess access_;
+  const std::unique_ptr<RecordedJobSource> source_;
+  pagedata::FolderLogs tails_;
+  pagedata::FolderJobLogs logs_;
+  web::Api api_;
+  web::JobSite site_;
+  TimePoint used_{};
+  TimePoint metrics_read_;
+  bool settled_;  ///< nothing changes any more
+  Lifetime lifetime_;
+};
+
+OpenJobs::OpenJobs(EventLoop& loop, const Clock& clock)
+    : loop_(loop), clock_(clock), worker_(loop) {}
+
+OpenJobs::~OpenJobs() = default;
+
+OpenJobs::OpenJob* OpenJobs::Find(const JobKey& key) {
+  const auto found = std::find_if(jobs_.begin(), jobs_.end(),
+                                  [&key](const auto& job) { return job->key() == key; });
+  if (found == jobs_.end()) return nullptr;
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(FolderOf(key.first, key.second).root(), ignored)) {
+    jobs_.erase(found);  // the job was removed
+    return nullptr;
+  }
+  jobs_.splice(jobs_.begin(), jobs_, found);
+  return jobs_.front().get();
+}
+
+void OpenJobs::Handle(const JobKey& key, const std::string& base, const web::HttpRequest& request,
+                      const std::string& place, bool api, const web::HttpServer::Respond& respond) {
+  if (OpenJob* const job = Find(key)) {
+    job->Use();
+    return job->Handle(request, place, api, respond);
+  }
+  Load(key, base, [key, request, place, api, respond](const absl::StatusOr<OpenJob*>& job) {
+    job.ok() ? (*job)->Handle(request, place, api, respond)
+             : respond(CannotShow(key, job.status()));
+  });
+}
+
+// Requests for one job wait together: a page asks for several things at once.
+void OpenJobs::Load(const JobKey& key, const std::string& base, Waiting waiting) {
+  const auto found = std::find_if(loading_.begin(), loading_.end(),
+                                  [&key](const Loading& each) { return each.key == key; });
+  if (found != loading_.end()) return found->waiting.push_back(std::move(waiting));
+  loading_.push_back({key, {}});
+  loading_.back().waiting.push_back(std::move(waiting));
+  using Source = std::shared_ptr<std::unique_ptr<RecordedJobSource>>;
+  worker_.Run<Source>(
+      nullptr,
+      [key, &clock = clock_](const pagedata::Worker::Stop&) -> absl::StatusOr<Source> {
+        auto source = RecordedJobSource::Load(FolderOf(key.first, key.second), key.second, clock);
+        if (!source.ok()) return source.status();
+        const history::StoredJob& stored = (*source)->stored();
+        if (!stored.alive && stored.job.view.last_sequence == 0) {
+          return absl::FailedPreconditionError(
+              absl::StrCat("it has recorded nothing: ", stored.sentence));
+        }
+        return std::make_shared<std::unique_ptr<RecordedJobSource>>(*std::move(source));
+      },
+      [this, key, base](const absl::StatusOr<Source>& source) {
+        const auto loaded = std::find_if(loading_.begin(), loading_.end(),
+                                         [&key](const Loading& each) { return each.key == key; });
+        const std::vector<Waiting> all = std::move(loaded->waiting);
+        loading_.erase(loaded);
+        absl::StatusOr<OpenJob*> job = nullptr;
+        if (!source.ok()) {
+          job = source.status();
+        } else {
+          MakeRoom();
+          jobs_.push_front(
+              std::make_unique<OpenJob>(loop_, clock_, key, base, std::move(**source)));
+          job = jobs_.front().get();
+          if (timer_ == nullptr) timer_ = loop_.After(kRefresh, [this] { Tick(); });
+        }
+        for (const Waiting& each : all) each(job);
+      });
+}
+
+void OpenJobs::MakeRoom() {
+  while (jobs_.size() >= kMost) jobs_.pop_back();
+}
+
+void OpenJobs::Tick() {
+  timer_.reset();
+  for (const auto& job : jobs_) job->Refresh(worker_);
+  jobs_.remove_if([](const auto& job) { return job->idle(); });
+  if (!jobs_.empty()) timer_ = loop_.After(kRefresh, [this] { Tick(); });
+}
+
+}  // namespace tony::portal

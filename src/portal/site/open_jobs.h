@@ -1,0 +1,61 @@
+// The jobs whose pages somebody looks at: each is read from its folder once, and then kept a while.
+#pragma once
+
+#include <functional>
+#include <list>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/clock.h"
+#include "common/event_loop.h"
+#include "pagedata/worker.h"
+#include "portal/index/job_index.h"
+#include "web/access/access.h"
+#include "web/http/http_server.h"
+
+namespace tony::portal {
+
+/// Not thread safe: owned by the event loop.
+class OpenJobs {
+ public:
+  /// Jobs that are kept. One more, and the one that nobody has asked for longest is closed.
+  static constexpr size_t kMost = 8;
+  static constexpr std::chrono::minutes kIdle{10};
+  static constexpr std::chrono::seconds kRefresh{1};
+  static constexpr std::chrono::seconds kMetricsPause{20};
+
+  /// Both must outlive this.
+  OpenJobs(EventLoop& loop, const Clock& clock);
+  ~OpenJobs();
+
+  /// Answers `request`, which may be answered, for the job `key`. `base`: the path of the job's
+  /// page; `place`: what is asked for below it, or with `api` a path of the API with this job's id.
+  void Handle(const JobKey& key, const std::string& base, const web::HttpRequest& request,
+              const std::string& place, bool api, const web::HttpServer::Respond& respond);
+
+ private:
+  class OpenJob;
+  /// A request that waits until its job has been read.
+  using Waiting = std::function<void(const absl::StatusOr<OpenJob*>&)>;
+  struct Loading {
+    JobKey key;
+    std::vector<Waiting> waiting;
+  };
+
+  OpenJob* Find(const JobKey& key);
+  void Load(const JobKey& key, const std::string& base, Waiting waiting);
+  void MakeRoom();
+  /// Reads on in living jobs, and closes idle ones.
+  void Tick();
+
+  EventLoop& loop_;
+  const Clock& clock_;
+  std::list<std::unique_ptr<OpenJob>> jobs_;  ///< the one that was used last first
+  std::list<Loading> loading_;
+  pagedata::Worker worker_;  ///< reads histories
+  std::unique_ptr<EventLoop::Handle> timer_;
+};
+
+}  // namespace tony::portal

@@ -1,0 +1,136 @@
+// Access is checked before anything else.
+#include "portal/site/portal_site.h"
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "portal/site/list_json.h"
+#include "portal/site/list_page.h"
+#include "web/api/api.h"
+#include "web/api/render.h"
+#include "web/page_files.h"
+
+namespace tony::portal {
+namespace {
+
+constexpr absl::string_view kPages = "jobs/";
+constexpr absl::string_view kApi = "api/v1/jobs/";
+/// Jobs of the page without scripts.
+constexpr size_t kPlainJobs = 100;
+
+web::HttpResponse NotFound() { return web::ErrorResponse(404, "The portal has no such page."); }
+
+web::HttpResponse Failed(const absl::Status& why) {
+  const int status = absl::IsInvalidArgument(why) ? 400 : 503;
+  return web::ProblemResponse(status, std::string(why.message()));
+}
+
+/// "JOB/rest" as its two parts.
+std::pair<std::string, std::string> SplitPlace(const std::string& place) {
+  const size_t slash = place.find('/');
+  if (slash == std::string::npos) return {place, ""};
+  return {place.substr(0, slash), place.substr(slash + 1)};
+}
+
+}  // namespace
+
+PortalSite::PortalSite(Parts parts)
+    : parts_(std::move(parts)), jobs_(parts_.loop, parts_.clock), worker_(parts_.loop) {}
+
+// A change is refused with a sentence that says where it can be made.
+std::string PortalSite::Allowed(const std::string& path) const {
+  const std::string base = parts_.access.base_path();
+  if (!absl::StartsWith(path, base)) return web::OnlyLooking(path);
+  const std::string place = path.substr(base.size());
+  if (absl::StartsWith(place, kPages)) {
+    return web::Api::Allowed(SplitPlace(place.substr(kPages.size())).second);
+  }
+  return web::Api::Allowed(place);
+}
+
+void PortalSite::Handle(const web::HttpRequest& request, const web::HttpServer::Respond& respond) {
+  if (std::optional<web::HttpResponse> refused = parts_.access.Check(request)) {
+    return respond(*std::move(refused));
+  }
+  const std::string base = parts_.access.base_path();
+  if (!absl::StartsWith(request.path, base)) return respond(NotFound());
+  const std::string place = request.path.substr(base.size());
+  if (place.empty()) return ShowList(respond);
+  if (place == "healthz") return respond(web::JsonResponse("{\"status\":\"ok\"}\n"));
+  if (place == "api/v1/openapi.json") return respond(web::JsonResponse(PortalOpenApiDocument()));
+  if (place == "api/v1/jobs") return ListJobs(request, respond);
+  if (place == "api/v1/counts") return CountJobs(request, respond);
+  if (absl::StartsWith(place, kApi)) {
+    return ShowJob(request, place.substr(kApi.size()), true, respond);
+  }
+  if (absl::StartsWith(place, kPages)) {
+    return ShowJob(request, place.substr(kPages.size()), false, respond);
+  }
+  if (auto file = web::FindPageFile(place, request.accepts_gzip)) return respond(*std::move(file));
+  respond(NotFound());
+}
+
+void PortalSite::ShowList(const web::HttpServer::Respond& respond) {
+  worker_.Run<JobPage>(
+      nullptr,
+      [&index = parts_.index](const pagedata::Worker::Stop&) {
+        return index.List({.limit = kPlainJobs});
+      },
+      [this, respond](const absl::StatusOr<JobPage>& page) {
+        if (!page.ok()) {
+          return respond(web::ErrorResponse(503, std::string(page.status().message())));
+        }
+        web::HttpResponse response;
+        response.body = RenderListPage(*page, parts_.locations, parts_.indexer.progress(),
+                                       parts_.clock.UnixMillis());
+        respond(std::move(response));
+      });
+}
+
+void PortalSite::ListJobs(const web::HttpRequest& request,
+                          const web::HttpServer::Respond& respond) {
+  web::Parameters parameters(request.query);
+  const JobWish wish = ReadWish(parameters);
+  if (parameters.problem()) return respond(web::ProblemResponse(400, *parameters.problem()));
+  worker_.Run<JobPage>(
+      request.abandoned,
+      [&index = parts_.index, wish](const pagedata::Worker::Stop&) { return index.List(wish); },
+      [this, respond](const absl::StatusOr<JobPage>& page) {
+        if (!page.ok()) return respond(Failed(page.status()));
+        respond(web::JsonResponse(web::Dump(JobPageJson(
+            *page, parts_.locations, parts_.indexer.progress(), parts_.clock.UnixMillis()))));
+      });
+}
+
+void PortalSite::CountJobs(const web::HttpRequest& request,
+                           const web::HttpServer::Respond& respond) {
+  worker_.Run<JobCounts>(
+      request.abandoned,
+      [&index = parts_.index](const pagedata::Worker::Stop&) { return index.Count(); },
+      [respond](const absl::StatusOr<JobCounts>& counts) {
+        if (!counts.ok()) return respond(Failed(counts.status()));
+        respond(web::JsonResponse(web::Dump(CountsJson(*counts))));
+      });
+}
+
+void PortalSite::ShowJob(const web::HttpRequest& request, const std::string& place, bool api,
+                         const web::HttpServer::Respond& respond) {
+  const auto [address, rest] = SplitPlace(place);
+  const absl::StatusOr<JobKey> key = JobOfAddress(parts_.locations, address);
+  if (!key.ok()) return respond(NotFound());
+  // The page's links are relative to a folder.
+  if (!api && address.size() == place.size()) {
+    web::HttpResponse response;
+    response.status = 303;
+    response.headers.emplace_back("Location", absl::StrCat(address, "/"));
+    return respond(std::move(response));
+  }
+  const std::string base = absl::StrCat(parts_.access.base_path(), kPages, address, "/");
+  const std::string in_api = absl::StrCat(kApi, key->second, rest.empty() ? "" : "/", rest);
+  jobs_.Handle(*key, base, request, api ? in_api : rest, api, respond);
+}
+
+}  // namespace tony::portal

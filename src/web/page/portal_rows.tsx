@@ -1,0 +1,95 @@
+// One row of the portal's list, and the heads of its columns.
+import { h } from "preact";
+import { useEffect } from "preact/hooks";
+import { Badge } from "./first";
+import { dateTime } from "./format";
+import { sortedBy, type ListedJob } from "./portal_list";
+
+const kColumns: [string | null, string][] = [
+  ["name", "Job"],
+  ["state", "State"],
+  ["user", "User"],
+  ["framework", "Framework"],
+  [null, "Tasks"],
+  ["gpus", "GPUs"],
+  ["submitted", "Submitted"],
+  ["duration", "Ran"],
+  [null, "End"],
+];
+
+export function JobHeads({ sort, sortBy }: { sort: string; sortBy: (sort: string) => void }) {
+  return (
+    <div class="job heads" role="row">
+      {kColumns.map(([column, title]) => {
+        const sorted = column !== null && (sort === column || sort === `-${column}`);
+        const descending = sort.startsWith("-");
+        return (
+          <span key={title} role="columnheader" aria-sort={!sorted ? "none" : descending ? "descending" : "ascending"}>
+            {column === null ? (
+              title
+            ) : (
+              <button class="head" onClick={() => sortBy(sortedBy(sort, column))}>
+                {title}
+                {sorted && (descending ? " ▾" : " ▴")}
+              </button>
+            )}
+          </span>
+        );
+      })}
+    </div>
+  );
+}
+
+interface Props {
+  job: ListedJob;
+  link: string;
+  ran: string;
+  utc: boolean;
+  current: boolean;
+  /** Called when the row is drawn. */
+  shown: () => void;
+}
+
+export function JobRow({ job, link, ran, utc, current, shown }: Props) {
+  useEffect(shown, [job.address]);
+  const note = job.trouble ?? job.sentence ?? "";
+  const advice = job.advice > 0 ? `${job.advice} ${job.advice === 1 ? "piece" : "pieces"} of advice. ` : "";
+  const bad = job.state === "FAILED" || job.state === "LOST" || job.state === "UNREADABLE";
+  return (
+    <div
+      key={job.address}
+      role="row"
+      aria-selected={current}
+      class={`job ${bad ? "failed" : ""} ${current ? "current" : ""}`}
+    >
+      <b role="rowheader" class="name" title={job.id}>
+        <a href={link}>{job.name || job.id}</a>
+      </b>
+      <span role="cell" class="state">
+        <Badge state={job.state} />
+      </span>
+      <span role="cell" class="user" title={job.queue ? `queue ${job.queue}` : ""}>
+        {job.user || "–"}
+      </span>
+      <span role="cell" class="framework">
+        {job.framework || "–"}
+      </span>
+      <span role="cell" class="number tasks">
+        {job.tasks.toLocaleString("en-US")}
+      </span>
+      <span role="cell" class="number gpus">
+        {job.gpus || "–"}
+      </span>
+      <span role="cell" class="number submitted">
+        {job.submitted_millis === null ? "–" : dateTime(job.submitted_millis, utc)}
+      </span>
+      <span role="cell" class="number ran">
+        {job.submitted_millis === null ? "–" : ran}
+      </span>
+      <span role="cell" class="note" title={advice + note}>
+        {advice && <b>{advice}</b>}
+        {note}
+      </span>
+    </div>
+  );
+}

@@ -1,0 +1,87 @@
+// Addresses of jobs, and the parameters of a list.
+#include "portal/site/list_json.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "portal/site/list_page.h"
+
+namespace tony::portal {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+const std::vector<std::string> kLocations = {"/home/ann/.tony", "/data/tony"};
+
+TEST(JobAddress, IsTheIdInTheFirstLocation) {
+  EXPECT_EQ(JobAddress(kLocations, "/home/ann/.tony", "local-1"), "local-1");
+  EXPECT_EQ(JobAddress(kLocations, "/data/tony", "local-1"), "local-1@2");
+  EXPECT_EQ(*JobOfAddress(kLocations, "local-1"), JobKey("/home/ann/.tony", "local-1"));
+  EXPECT_EQ(*JobOfAddress(kLocations, "local-1@2"), JobKey("/data/tony", "local-1"));
+}
+
+TEST(JobAddress, LeadsNowhereElse) {
+  for (const char* const address : {"", ".", "..", ".x", "a/b", "a b", "a@", "a@1", "a@3", "a@02",
+                                    "a@x", "@2", "a@2@2", "a@-1", "a\n", "a%2f"}) {
+    EXPECT_FALSE(JobOfAddress(kLocations, address).ok()) << address;
+  }
+}
+
+TEST(ReadWish, TakesWhatTheContractNames) {
+  const std::map<std::string, std::string> query = {{"state", "FAILED,LOST"}, {"q", "a b"},
+                                                    {"alive", "no"},          {"sort", "-gpus"},
+                                                    {"limit", "500"},         {"since", "5"}};
+  web::Parameters parameters(query);
+  const JobWish wish = ReadWish(parameters);
+  EXPECT_FALSE(parameters.problem());
+  EXPECT_THAT(wish.states, ElementsAre("FAILED", "LOST"));
+  EXPECT_EQ(wish.text, "a b");
+  EXPECT_EQ(wish.alive, false);
+  EXPECT_EQ(wish.sort, "-gpus");
+  EXPECT_EQ(wish.limit, 500u);
+  EXPECT_EQ(wish.since_millis, 5);
+}
+
+TEST(PortalOpenApi, NamesEveryFieldOfAnAnswer) {
+  const Json document = Json::parse(PortalOpenApiDocument());
+  JobPage page;
+  page.jobs.emplace_back();
+  const Json answer = JobPageJson(page, kLocations, {}, 1);
+  const auto names = [](const Json& object) {
+    std::set<std::string> all;
+    for (const auto& [name, value] : object.items()) all.insert(name);
+    return all;
+  };
+  const Json& schemas = document["components"]["schemas"];
+  EXPECT_EQ(names(answer), names(schemas["JobPage"]["properties"]));
+  EXPECT_EQ(names(answer["jobs"][0]), names(schemas["Job"]["properties"]));
+  EXPECT_EQ(names(CountsJson({})), names(schemas["Counts"]["properties"]));
+  std::set<std::string> required;
+  for (const Json& name : schemas["Job"]["required"]) required.insert(name);
+  EXPECT_EQ(required, names(answer["jobs"][0]));
+}
+
+TEST(ListPage, TextOfJobsIsNoMarkup) {
+  JobPage page;
+  page.jobs.emplace_back();
+  history::JobEntry& entry = page.jobs[0].entry;
+  entry.job_id = "local-1";
+  entry.name = "<script>alert(1)</script>";
+  entry.user = "\"><b>";
+  entry.sentence = "<img src=x>";
+  entry.state = "FAILED";
+  const std::string html = RenderListPage(page, kLocations, {.complete = true}, 1);
+  EXPECT_THAT(html, HasSubstr("&lt;script&gt;alert(1)"));
+  EXPECT_THAT(html, Not(HasSubstr("<script>alert")));
+  EXPECT_THAT(html, Not(HasSubstr("<b>")));
+  EXPECT_THAT(html, Not(HasSubstr("<img")));
+  EXPECT_THAT(html, HasSubstr("href=\"jobs/"));
+}
+
+}  // namespace
+}  // namespace tony::portal

@@ -4,11 +4,13 @@
 `page_test.py PROGRAMS [unittest's arguments]`. Exit status 77: there is no Chromium.
 """
 
+import json
 import os
 import pathlib
 import re
 import shutil
 import signal
+import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -83,17 +85,29 @@ class PageTest(JobTest):
         return job
 
     def visit(self, job, **context):
-        """A visitor's page of the job, with everything that the browser complains about in self.complaints."""
+        """A visitor's page of the job."""
+        return self.enter(self.site.verb("open", job.id)["url"], **context)
+
+    def enter(self, url, **context):
+        """A visitor's page, with everything that the browser complains about in self.complaints."""
         page = self.browser.new_context(**context).new_page()
         page.set_default_timeout(DEADLINE_MILLIS)
         page.on("console", lambda message: self.complaints.append(message.text)
                 if message.type in ("error", "warning") else None)
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
         page.add_init_script(WATCH_POLICY)
-        page.goto(self.site.verb("open", job.id)["url"])
+        page.goto(url)
         page.wait_for_selector("body.live")
         page.evaluate("() => { window.kept = true; }")
         return page
+
+    def start_portal(self):
+        """A portal of the site; returns the address to visit."""
+        portal = subprocess.Popen(self.site.command("tony", "portal", "--json"), env=self.site.environment,
+                                  cwd=self.site.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+        for clean_up in (portal.stdout.close, portal.wait, portal.terminate):
+            self.addCleanup(clean_up)
+        return json.loads(portal.stdout.readline())["url"]
 
     def assert_content(self, page):
         """It is the page that was opened, and the browser has had nothing to complain about."""
@@ -219,6 +233,57 @@ class PageTest(JobTest):
         self.assertRegex(page.content(), re.compile('http-equiv="refresh"'))
         self.gate.write(2)
         self.assert_succeeds(job)
+
+    def test_the_portal_lists_jobs_and_shows_those_of_the_past(self):
+        good = self.submit("true", *conf(application__name="fine"))
+        self.assert_succeeds(good)
+        bad = self.submit("echo 'ValueError: no batch' >&2; exit 7", *conf(application__name="broken"))
+        self.assert_ends(bad, 1)
+        page = self.enter(self.start_portal())
+        names = page.locator(".job .name")
+        expect = browsers.expect
+        expect(names).to_have_text(["broken", "fine"])
+        # Search, a filter and an order, which the address keeps.
+        page.get_by_role("searchbox").fill("CODE 7")
+        expect(names).to_have_text(["broken"])
+        page.get_by_role("searchbox").fill("")
+        page.get_by_role("button", name="SUCCEEDED").click()
+        expect(names).to_have_text(["fine"])
+        page.get_by_role("button", name="SUCCEEDED").click()
+        page.get_by_role("button", name="Submitted").click()
+        expect(names).to_have_text(["fine", "broken"])
+        self.assertIn("sort=submitted", page.url)
+        # A job that comes is there by itself.
+        running = self.start(*conf(application__name="running"))
+        expect(names).to_have_text(["fine", "broken", "running"], timeout=DEADLINE_MILLIS)
+        # The keyboard alone opens a job of the past, with its first error.
+        page.locator(".jobs .rows").focus()
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("Enter")
+        expect(page.locator("h1")).to_contain_text("broken", timeout=DEADLINE_MILLIS)
+        expect(page.get_by_text("from the job's history")).to_be_visible(timeout=DEADLINE_MILLIS)
+        expect(page.locator("main")).to_contain_text("ValueError: no batch", timeout=DEADLINE_MILLIS)
+        self.assertEqual(page.get_by_role("button", name="Stop").count(), 0)
+        page.get_by_role("link", name="All jobs").click()
+        expect(names).to_have_count(3, timeout=DEADLINE_MILLIS)
+        # A running one is followed until its end.
+        page.get_by_role("link", name="running").click()
+        expect(page.locator("h1")).to_contain_text("RUNNING", timeout=DEADLINE_MILLIS)
+        self.gate.write(2)
+        self.assert_succeeds(running)
+        expect(page.locator("h1")).to_contain_text("SUCCEEDED", timeout=DEADLINE_MILLIS)
+        expect(page.get_by_text("from the job's history")).to_be_visible(timeout=DEADLINE_MILLIS)
+        self.assertEqual(page.evaluate("() => window.violations"), [])
+        self.assertEqual(self.complaints, [])
+
+    def test_the_portal_on_a_narrow_dark_screen(self):
+        job = self.submit("exit 3", *conf(application__name="a-rather-long-name-" + "x" * 60))
+        self.assert_ends(job, 1)
+        page = self.enter(self.start_portal(), viewport={"width": 360, "height": 700}, color_scheme="dark")
+        browsers.expect(page.locator(".job .name")).to_have_count(1)
+        self.assertLessEqual(page.evaluate("() => document.documentElement.scrollWidth"), 360)
+        self.assert_content(page)
 
 
 if __name__ == "__main__":

@@ -78,7 +78,9 @@ TEST_F(RecordedJobSourceTest, AWaitGoesWithItsState) {
   const auto source = Load(folder);
   EXPECT_TRUE(source->Job().view.waiting);
   job.State(core::JobState::kRunning);
-  AppendEvents(folder, {job.events().back()});
+  job.AddTask("worker", 0, core::TaskState::kRunning);
+  const std::vector<core::JobEvent> events = job.events();
+  AppendEvents(folder, {events.end() - 2, events.end()});
   EXPECT_TRUE(source->Refresh());
   EXPECT_FALSE(source->Job().view.waiting);
 }

@@ -73,7 +73,7 @@ class OpenJobs::OpenJob {
         source_(std::move(source)),
         tails_(source_->stored().folder),
         logs_(loop, clock, source_->stored().folder),
-        api_({loop, *source_, &logs_, /*direct=*/true}),
+        api_({.loop = loop, .job = *source_, .logs = &logs_}),
         site_({access_, tails_, [this]() -> const core::ObservedJob& { return source_->Job(); },
                [&clock] { return clock.UnixMillis(); }, &api_}),
         metrics_read_(clock.Now()),

@@ -33,6 +33,11 @@ export function retryMillis(failures: number): number {
   return Math.min(kLongestRetryMillis, 1_000 * 2 ** Math.min(failures, 10));
 }
 
+/** Whether nothing will happen any more in a job that is shown from its history. */
+function isPast(job: Job): boolean {
+  return job.recorded && (job.verdict !== null || job.state === "LOST");
+}
+
 export class Live {
   private job: Job | null = null;
   private failures = 0;
@@ -80,7 +85,7 @@ export class Live {
       const tasks = await this.loadTasks(job.id, signal);
       this.arrived(job);
       this.tell({ kind: "snapshot", job, tasks, at: this.browser.now() });
-      if (job.recorded && (job.verdict || job.state === "LOST")) {
+      if (isPast(job)) {
         this.tell({ kind: "connection", connection: { kind: "recorded" } });
       } else if (this.mayStream) await this.stream(job, signal);
       else this.pollLater(tasks[0]?.total ?? 0);
@@ -186,6 +191,8 @@ export class Live {
     if (job.incarnation !== this.job!.incarnation) return void this.load();
     this.job = job;
     this.tell({ kind: "job", job, at: this.browser.now() });
+    // Nothing more will come; the rest of this frame does first.
+    if (isPast(job)) this.wait(1_000, () => void this.load());
   }
 
   /** Nobody answers, or what answers refuses. */

@@ -65,12 +65,14 @@ class TestJob : public JobSource {
     return {{absl::StrCat("{\"sequence\":", after + 1, "}")}, std::nullopt};
   }
   void Stop(const std::string& why) override { stopped_ = why; }
+  bool recorded() const override { return recorded_; }
 
   core::ObservedJob job_;
   core::JobMetrics metrics_;
   std::vector<ConfigKey> config_ = {{"tony.a", "1", "job.xml:1", "1", false, true},
                                     {"tony.b", "2", "job.xml:2", "1", true, true}};
   std::string stopped_;
+  bool recorded_ = false;
 
  private:
   core::JobTimeline timeline_;

@@ -155,6 +155,17 @@ TEST_F(ApiTest, TheJobIsEndedByAProperRequestOnly) {
   EXPECT_EQ(Post("{}").status, 409);
 }
 
+TEST_F(ApiTest, ARecordedJobIsNotChangedFromHere) {
+  EXPECT_EQ(GetJson("api/v1/jobs/job-1")["recorded"], false);
+  EXPECT_EQ(GetJson("api/v1/jobs/job-1")["may"]["stop"], true);
+  job_.recorded_ = true;
+  for (const Json& job : {GetJson("api/v1/jobs/job-1"), GetJson("api/v1/jobs")["jobs"][0]}) {
+    EXPECT_EQ(job["recorded"], true);
+    EXPECT_EQ(job["may"]["stop"], false);
+    EXPECT_EQ(job["may"]["stacks"], false);
+  }
+}
+
 TEST_F(ApiTest, PrometheusLabelsAreEscaped) {
   job_.job_.view.job.job_id = "a\"b\\c\nd";
   job_.Task(0, core::TaskState::kRunning);

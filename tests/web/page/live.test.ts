@@ -40,7 +40,7 @@ class World {
   timers: { at: number; action: () => void }[] = [];
   news: News[] = [];
   asked: string[] = [];
-  job = { id: "j", incarnation: 1, sequence: 5, verdict: null as object | null };
+  job = { id: "j", incarnation: 1, sequence: 5, verdict: null as object | null, recorded: false };
   dead: Error | null = null;
   streams: { controller: ReadableStreamDefaultController<Uint8Array>; signal: AbortSignal }[] = [];
   live: Live;
@@ -216,4 +216,20 @@ test("a refusal is shown with its command", async () => {
   await world.pass(2_000);
   const gone = world.connection;
   assert.ok(gone.kind === "gone" && gone.command === "tony open j" && gone.reason === "The visit has expired.");
+});
+
+test("a job of the past is fetched once, and no stream stays open for it", async () => {
+  const world = new World();
+  await settle();
+  assert.equal(world.streams.length, 1);
+  world.job = { ...world.job, recorded: true, verdict: {} };
+  const text = `event: job\ndata: ${JSON.stringify(world.job)}\n\n`;
+  world.streams[0].controller.enqueue(new TextEncoder().encode(text));
+  await settle();
+  for (const timer of world.timers.splice(0)) timer.action();
+  await settle();
+  assert.ok(world.streams[0].signal.aborted);
+  assert.equal(world.streams.length, 1);
+  const connections = world.news.flatMap((news) => (news.kind === "connection" ? [news.connection.kind] : []));
+  assert.equal(connections[connections.length - 1], "recorded");
 });

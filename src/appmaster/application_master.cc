@@ -223,13 +223,11 @@ absl::Status ApplicationMaster::OpenBackend(const jobfile::LoadedJob& loaded) {
   const jobfile::BuildResult& built = loaded.result;
   const std::vector<web::ConfigKey> keys = pagedata::ConfigKeys(loaded.configuration);
   traits_ = pagedata::TraitsOf(loaded.configuration, keys);
-  const PageParts page{loop_,
-                       clock_,
-                       event_log_,
-                       metrics_->metrics(),
-                       keys,
-                       [this](const std::string& why) { Stop(core::Reason::kKilledByUser, why); },
-                       stacks_.get()};
+  const PageParts page{
+      loop_,        clock_,
+      event_log_,   metrics_->metrics(),
+      keys,         [this](const std::string& why) { Stop(core::Reason::kKilledByUser, why); },
+      stacks_.get()};
   TONY_ASSIGN_OR_RETURN(page_entry_, platform_->MakePageEntry(page, built));
   Platform::BackendSetup setup{server_->address(), journal_->incarnation()};
   setup.deposed = [this](const std::string& why) { OnDeposed(why); };

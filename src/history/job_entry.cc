@@ -45,11 +45,29 @@ void VisitFields(Entry& entry, const Visit& visit) {
   visit("events_bytes", entry.events_bytes);
 }
 
+/// A history may say anything, and sums of what it says must not overflow.
+constexpr int64_t kMostOfType = 1'000'000'000;
+constexpr int64_t kMostOfJob = 1'000'000'000'000'000;
+
+/// `sum` with what `instances` tasks of a type have asked for.
+int64_t AddAsked(int64_t sum, int64_t instances, int64_t each) {
+  const int64_t more =
+      std::clamp<int64_t>(instances, 0, 1'000'000) * std::clamp<int64_t>(each, 0, kMostOfType);
+  return std::min(sum + more, kMostOfJob);
+}
+
+/// The first bytes of the text, up to the end of a character.
+std::string CutText(const std::string& text) {
+  size_t end = kMostEntryText;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
+  return ToUtf8(text.substr(0, end));
+}
+
 // Names and sentences come from users and their programs.
 void CutTexts(JobEntry& entry) {
   VisitFields(entry, [](const char*, auto& member) {
     if constexpr (std::is_same_v<decltype(member), std::string&>) {
-      if (member.size() > kMostEntryText) member = ToUtf8(member.substr(0, kMostEntryText));
+      if (member.size() > kMostEntryText) member = CutText(member);
     }
   });
 }
@@ -89,9 +107,9 @@ JobEntry EntryOf(const core::ObservedJob& job, const JobTraits& traits) {
       view.attempts.empty() ? view.attempt_began_millis : view.attempts.front().began_millis;
   entry.ended_millis = view.ended_millis;
   for (const core::JobSubmitted::Type& type : view.job.types) {
-    entry.tasks += type.instances;
-    entry.gpus += int64_t{type.instances} * type.gpus;
-    entry.memory_mb += type.instances * type.memory_mb;
+    entry.tasks = AddAsked(entry.tasks, type.instances, 1);
+    entry.gpus = AddAsked(entry.gpus, type.instances, type.gpus);
+    entry.memory_mb = AddAsked(entry.memory_mb, type.instances, type.memory_mb);
   }
   entry.epochs = view.epoch + 1;
   if (view.verdict) {
@@ -156,9 +174,10 @@ JobEntry EntryOfNewer(absl::string_view first_line) {
   if (types != submitted.end() && types->is_array()) {
     for (const Json& type : *types) {
       if (!type.is_object()) continue;
-      const int64_t instances = std::clamp<int64_t>(NumberOf(type, "instances"), 0, 1'000'000);
-      entry.tasks += instances;
-      entry.gpus += instances * std::clamp<int64_t>(NumberOf(type, "gpus"), 0, 1'000);
+      const int64_t instances = NumberOf(type, "instances");
+      entry.tasks = AddAsked(entry.tasks, instances, 1);
+      entry.gpus = AddAsked(entry.gpus, instances, NumberOf(type, "gpus"));
+      entry.memory_mb = AddAsked(entry.memory_mb, instances, NumberOf(type, "memory_mb"));
     }
   }
   CutTexts(entry);

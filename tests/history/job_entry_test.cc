@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
+#include <limits>
 
 #include "tests/client/sample_events.h"
 
@@ -42,8 +42,19 @@ TEST(JobEntry, LongTextsAreCutBetweenCharacters) {
   core::ObservedJob job = Observed(client::RunningJob());
   job.view.job.name = std::string(kMostEntryText - 1, 'x') + "ü";
   const JobEntry entry = EntryOf(job, {});
-  EXPECT_LE(entry.name.size(), kMostEntryText + 2);
-  EXPECT_TRUE(nlohmann::json::accept(EntryToJson(entry)));
+  EXPECT_EQ(entry.name, std::string(kMostEntryText - 1, 'x'));
+  EXPECT_EQ(*EntryFromJson(EntryToJson(entry)), entry);
+}
+
+TEST(JobEntry, AJobThatAsksForTooMuchDoesNotOverflow) {
+  core::ObservedJob job;
+  job.view.job.types.assign(
+      1000, {"worker", std::numeric_limits<int>::max(), true, std::numeric_limits<int64_t>::max(),
+             1, std::numeric_limits<int>::max()});
+  const JobEntry entry = EntryOf(job, {});
+  EXPECT_EQ(entry.tasks, 1'000'000'000);
+  EXPECT_EQ(entry.gpus, 1'000'000'000'000'000);
+  EXPECT_EQ(entry.memory_mb, 1'000'000'000'000'000);
 }
 
 TEST(JobEntry, WhatANewerVersionAddsIsLeftOut) {

@@ -1,5 +1,6 @@
 """The API of a job's page under requests that schemathesis makes from openapi.json."""
 
+import json
 import pathlib
 import subprocess
 
@@ -31,14 +32,10 @@ max-examples = 15
 class PageFuzzTest(integration_case.JobTest):
     """Against one real job."""
 
-    def test_every_answer_is_as_the_contract_says(self):
-        gate = self.pipe("gate")
-        job = self.submit(f"for i in $(seq 1000); do echo line $i; done; read word < {gate.path}")
-        job.wait_until_running("worker:0")
-        page = Page(self.site.verb("open", job.id)["url"])
-        page.enter()
+    def ask_as_the_contract_says(self, page, settings):
+        """Makes requests from the contract of the page's server, and checks every answer."""
         configuration = self.site.folder / "schemathesis.toml"
-        configuration.write_text(CONFIGURATION.format(job=job.id), encoding="utf-8")
+        configuration.write_text(settings, encoding="utf-8")
         python = pathlib.Path(tony_cli.examples_python(REQUIREMENTS))
         base = f"http://{page.host}{page.base}"
         run = subprocess.run(
@@ -49,6 +46,27 @@ class PageFuzzTest(integration_case.JobTest):
             timeout=DEADLINE_SECONDS, check=False)
         self.assertEqual(run.returncode, 0, run.stdout[-20_000:])
         self.assertRegex(run.stdout, r"\n *(\d{3,}) generated, \1 passed\n")
+
+    def test_every_answer_of_the_portal_is_as_its_contract_says(self):
+        job = self.submit("true")
+        self.assert_succeeds(job)
+        portal = subprocess.Popen(self.site.command("tony", "portal", "--json"), cwd=self.site.folder,
+                                  env=self.site.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                  stderr=subprocess.DEVNULL, text=True)
+        for clean_up in (portal.stdout.close, portal.wait, portal.terminate):
+            self.addCleanup(clean_up)
+        page = Page(json.loads(portal.stdout.readline())["url"])
+        page.enter()
+        self.ask_as_the_contract_says(page, CONFIGURATION.format(job=job.id))
+        self.assertIsNone(portal.poll())
+
+    def test_every_answer_is_as_the_contract_says(self):
+        gate = self.pipe("gate")
+        job = self.submit(f"for i in $(seq 1000); do echo line $i; done; read word < {gate.path}")
+        job.wait_until_running("worker:0")
+        page = Page(self.site.verb("open", job.id)["url"])
+        page.enter()
+        self.ask_as_the_contract_says(page, CONFIGURATION.format(job=job.id))
         (master,) = machine.programs_of(job.id, "tony-am")
         self.assertGreater(master, 0)
         gate.write()

@@ -105,6 +105,9 @@ class PortalTest(integration_case.JobTest):
         # Its page when nothing of it runs any more.
         listed = self.wait_for(page, job, state="SUCCEEDED", alive=False)
         self.assertEqual((listed["exit_code"], listed["reason"]), (0, "TASKS_SUCCEEDED"))
+        kept = json.loads((job.folder / "summary.json").read_text())
+        self.assertEqual((kept["state"], kept["tasks"], kept["exit_code"]), ("SUCCEEDED", 2, 0))
+        self.assertEqual(kept["events_bytes"], (job.folder / "events.jsonl").stat().st_size)
         self.assertGreater(listed["duration_millis"], 0)
         summary = page.api(place)
         self.assertEqual(summary["verdict"]["outcome"], "SUCCEEDED")

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <fstream>
 #include <utility>
 
@@ -132,7 +133,9 @@ ReadJob JobReader::Read(const std::string& location, const std::string& job_id,
   read.job.location = location;
   history::JobEntry& entry = read.job.entry;
   entry.job_id = job_id;
-  if (entry.ended_millis > 0) {
+  // Another program may have written the files.
+  entry.submitted_millis = std::max<int64_t>(0, entry.submitted_millis);
+  if (entry.ended_millis >= std::max<int64_t>(1, entry.submitted_millis)) {
     read.job.duration_millis = entry.ended_millis - entry.submitted_millis;
   }
   return read;

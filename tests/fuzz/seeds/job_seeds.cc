@@ -30,6 +30,8 @@ void AddEvents(Seeds& seeds) {
   }
   seeds.push_back({"history", "every-event", lines});
   seeds.push_back({"history", "cut-off", lines.substr(0, lines.size() - 20)});
+  seeds.push_back(
+      {"history", "summary", R"({"schema_version":1,"job_id":"a","gpus":4,"events_bytes":9})"});
   seeds.push_back({"history", "gap",
                    rpc::EventToJsonLine({7, 1, core::JobNote{"a"}}) + "\nnothing\n" +
                        rpc::EventToJsonLine({9, 2, core::JobNote{"b"}}) + "\n"});

@@ -5,6 +5,7 @@
 // ApplicationMaster's events follow those that it found, in their order, and what it records is
 // what readers find last.
 #include <memory>
+#include <sstream>
 #include <string>
 #include <variant>
 
@@ -13,9 +14,11 @@
 #include "common/fake_clock.h"
 #include "common/logging.h"
 #include "core/record/job_view.h"
+#include "history/job_entry.h"
 #include "history/recorded_events.h"
 #include "os/files/files.h"
 #include "rpc/convert/event_json.h"
+#include "rpc/convert/event_lines.h"
 #include "tests/fuzz/support/fuzz_target.h"
 #include "tests/fuzz/support/memory_file.h"
 #include "tests/fuzz/support/memory_job_files.h"
@@ -70,6 +73,24 @@ void GoOnAsMaster(const std::string& lines) {
   Require(note != nullptr && note->sentence == "sentinel", "readers find what was recorded last");
 }
 
+/// As the portal, which lists the job: by its history, or by a file that sums it up.
+void SumUp(const std::string& text) {
+  const auto same = [](const history::JobEntry& entry) {
+    const auto again = history::EntryFromJson(history::EntryToJson(entry));
+    return again.ok() && *again == entry;
+  };
+  const auto entry = history::EntryFromJson(text);
+  Require(!entry.ok() || same(*entry), "an entry is its file");
+  Require(same(history::EntryOfNewer(text.substr(0, text.find('\n')))), "a newer job has an entry");
+  core::ObservedJob job;
+  std::istringstream lines(text);
+  rpc::ForEachEventLine(lines, [&job](int, const absl::StatusOr<core::JobEvent>& event) {
+    if (event.ok()) job.Apply(*event);
+    return true;
+  });
+  Require(same(history::EntryOf(job, {})), "every job has an entry");
+}
+
 }  // namespace
 
 void FuzzHistory(std::string_view input) {
@@ -78,6 +99,7 @@ void FuzzHistory(std::string_view input) {
   const std::string lines(input);
   (void)ReadAsClient(lines);
   GoOnAsMaster(lines);
+  SumUp(lines);
 }
 
 }  // namespace tony::fuzz

@@ -3,19 +3,19 @@
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
-#include <mutex>
+#include <optional>
 #include <sstream>
 #include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "appmaster/application_master.h"
+#include "appmaster/record/observed_log.h"
 #include "common/logging.h"
 #include "common/status_macros.h"
 #include "core/runtime/runtime.h"
 #include "os/files/files.h"
 #include "pagedata/job_traits.h"
-#include "rpc/convert/convert.h"
 #include "storage/archived_events.h"
 
 namespace tony::appmaster {
@@ -139,20 +139,10 @@ absl::Status ApplicationMaster::OpenMetrics(const jobfile::Configuration& config
 // them yet.
 void ApplicationMaster::KeepSummary() {
   if (platform_->files_take_time()) return;
-  core::ObservedJob job;
-  {
-    std::lock_guard lock(event_log_.mutex());
-    int64_t next = 1;
-    while (const std::shared_ptr<const v1::JobEvent> event = event_log_.NextLocked(next)) {
-      next = event->sequence() + 1;
-      const absl::StatusOr<core::JobEvent> known = rpc::FromProto(*event);
-      if (known.ok()) job.Apply(*known);
-    }
-  }
-  // The past of an earlier ApplicationMaster may still be being read.
-  if (!job.view.verdict || job.view.submitted_millis == 0) return;
-  history::JobEntry entry = history::EntryOf(job, traits_);
-  entry.advice = pagedata::CountAdvice(job, metrics_->metrics(), clock_.UnixMillis());
+  const std::optional<core::ObservedJob> job = ObserveLog(event_log_);
+  if (!job || !job->view.verdict) return;
+  history::JobEntry entry = history::EntryOf(*job, traits_);
+  entry.advice = pagedata::CountAdvice(*job, metrics_->metrics(), clock_.UnixMillis());
   std::error_code error;
   entry.events_bytes =
       static_cast<int64_t>(std::filesystem::file_size(platform_->folder().events(), error));

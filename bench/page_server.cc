@@ -15,12 +15,12 @@
 #include <utility>
 
 #include "absl/strings/numbers.h"
-#include "appmaster/page/folder_job_logs.h"
-#include "appmaster/page/folder_logs.h"
 #include "appmaster/page/job_page.h"
 #include "common/clock.h"
 #include "common/event_loop.h"
 #include "core/metrics/job_metrics.h"
+#include "pagedata/folder_job_logs.h"
+#include "pagedata/folder_logs.h"
 #include "rpc/convert/convert.h"
 #include "rpc/services/event_log.h"
 
@@ -122,8 +122,8 @@ int Serve(int tasks) {
   const storage::JobFolder folder("/nonexistent");
   MadeJob job(tasks);
   appmaster::LocalPageEntry entry({loop, clock, job.log(), job.metrics()}, kJobId, [&] {
-    return appmaster::PageLogs{std::make_unique<appmaster::FolderLogs>(folder),
-                               std::make_unique<appmaster::FolderJobLogs>(loop, clock, folder)};
+    return appmaster::PageLogs{std::make_unique<pagedata::FolderLogs>(folder),
+                               std::make_unique<pagedata::FolderJobLogs>(loop, clock, folder)};
   });
   const absl::StatusOr<std::string> address = entry.Invite();
   if (!address.ok()) {

@@ -161,7 +161,7 @@ function Status({ loaded, counts, utc }: { loaded: Loaded; counts: Counts | null
       </p>
     );
   }
-  return <p class="fresh live">{counts ? `${counts.jobs.toLocaleString("en-US")} jobs` : "live"}</p>;
+  return <p class="fresh live">{counts ? `${counts.jobs.toLocaleString("en-US")} ${counts.jobs === 1 ? "job" : "jobs"}` : "live"}</p>;
 }
 
 function Page() {

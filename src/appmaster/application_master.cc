@@ -226,7 +226,9 @@ absl::Status ApplicationMaster::OpenBackend(const jobfile::LoadedJob& loaded) {
                        metrics_->metrics(),
                        ConfigKeys(loaded.configuration),
                        [this](const std::string& why) { Stop(core::Reason::kKilledByUser, why); },
-                       stacks_.get()};
+                       stacks_.get(),
+                       [this] { return DialTasks(); },
+                       platform_->job_id()};
   TONY_ASSIGN_OR_RETURN(page_entry_, platform_->MakePageEntry(page, built));
   Platform::BackendSetup setup{server_->address(), journal_->incarnation()};
   setup.deposed = [this](const std::string& why) { OnDeposed(why); };
@@ -356,6 +358,15 @@ void ApplicationMaster::OnFinished() {
   metrics_->Finish();
   archive_.reset();
   platform_->Conclude(machine_->verdict().value_or(core::Verdict{}), [this] { OnConcluded(); });
+}
+
+absl::StatusOr<std::shared_ptr<rpc::TunnelDialer>> ApplicationMaster::DialTasks() {
+  if (task_dialer_ == nullptr) {
+    TONY_ASSIGN_OR_RETURN(const rpc::Credentials credentials,
+                          authority_->Issue(rpc::ClientRole(platform_->job_id())));
+    task_dialer_ = std::make_shared<rpc::TunnelDialer>(server_->address(), credentials);
+  }
+  return task_dialer_;
 }
 
 absl::Status ApplicationMaster::SendOwnLogs(const rpc::TunnelRelay::Wish& wish) {

@@ -69,7 +69,7 @@ FOLDER_ORDER = {
     "jobfile": ["values", "xml", "properties", "keys", "configuration", "job", "docs", "."],
     "os": ["files", "processes", "containment", "network", "archives", "machine"],
     "rpc": ["grpc", "convert", "security", "tunnel", "services"],
-    "web": ["http", "access", "api", "."],
+    "web": ["http", "access", "gate", "api", "."],
 }
 
 # The most files that lie in one folder.

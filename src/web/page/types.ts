@@ -47,7 +47,7 @@ export interface Job {
   types: { name: string; instances: number; tracked: boolean }[];
   counts: Record<string, number>;
   sequence: number;
-  may: { stop: boolean; stop_command: string; stacks: boolean };
+  may: { stop: boolean; stop_command: string; open?: boolean; open_command?: string; stacks: boolean };
 }
 
 /** A table as columns: the names once, then one row of values for each entry. */

@@ -13,48 +13,11 @@ import machine
 import second_user
 import tony_cli
 from integration_case import conf
-from job_page import Page
+from job_page import Page, Visitor
 
 PROGRAM = pathlib.Path(__file__).resolve().parents[1] / "support/program_page.py"
 # More than the page carries at a time, and fewer than the job's tunnels.
 CROWD = 50
-
-
-class Visitor:
-    """A browser behind the page's link: the address that the page gave, and one cookie."""
-
-    def __init__(self, url):
-        parts = urllib.parse.urlsplit(url)
-        self.host = parts.netloc
-        self.login = f"{parts.path}?{parts.query}"
-        self.cookie = None
-
-    def ask(self, path="/", method="GET", body=None, **headers):
-        """Returns status, headers and text of one request."""
-        with contextlib.closing(self.connect()) as connection:
-            if self.cookie:
-                headers.setdefault("Cookie", self.cookie)
-            connection.request(method, path, body, {name.replace("_", "-"): value for name, value in headers.items()})
-            response = connection.getresponse()
-            return response.status, response.headers, response.read().decode()
-
-    def connect(self):
-        """A connection to the gate."""
-        return http.client.HTTPConnection(self.host, timeout=tony_cli.DEADLINE_SECONDS)
-
-    def enter(self):
-        """Exchanges the code for the cookie."""
-        status, headers, text = self.ask(self.login)
-        if status == 303:
-            self.cookie = headers["Set-Cookie"].split(";")[0]
-        return status, headers, text
-
-    def get(self, path):
-        """What the program says, as JSON."""
-        status, _, text = self.ask(path)
-        if status != 200:
-            raise AssertionError(f"{path}: {status} {text}")
-        return json.loads(text)
 
 
 class ProgramPageTest(integration_case.JobTest):
@@ -71,16 +34,11 @@ class ProgramPageTest(integration_case.JobTest):
         self.assertEqual(page.enter()[0], 303)
         return job, page, order, gate
 
-    def lead(self, page):
-        """A visitor whom the page has led to the program, with a code."""
-        status, headers, text = page.get(f"{page.base}visualization")
-        self.assertEqual(status, 303, text)
-        self.assertRegex(headers["Location"], r"^http://127\.0\.0\.1:\d+/[0-9a-f]{32}/\?code=[0-9a-f]{32}$")
-        return Visitor(headers["Location"])
-
     def visit(self, page):
         """A visitor with a cookie."""
-        visitor = self.lead(page)
+        visitor = page.lead()
+        self.assertRegex(visitor.host + visitor.login,
+                         r"^127\.0\.0\.1:\d+/[0-9a-f]{32}/\?code=[0-9a-f]{32}$")
         self.assertEqual(visitor.enter()[0], 303)
         return visitor
 
@@ -167,7 +125,7 @@ class ProgramPageTest(integration_case.JobTest):
         self.listen(job, order)
         stranger = Page(f"http://{page.host}{page.code}")
         self.assertEqual(stranger.get(f"{stranger.base}visualization")[0], 403)
-        visitor = self.lead(page)
+        visitor = page.lead()
         self.assertEqual(visitor.ask()[0], 403)
         self.assertEqual(visitor.ask(visitor.login[:-1] + "x")[0], 403)
         self.assertEqual(visitor.ask(Cookie=page.cookie)[0], 403)
@@ -202,7 +160,7 @@ class ProgramPageTest(integration_case.JobTest):
         second_user.require(self)
         job, page, order, gate = self.start()
         self.listen(job, order)
-        visitor = self.lead(page)
+        visitor = page.lead()
         said = second_user.run_python("""
             import socket, sys
             with socket.create_connection(("127.0.0.1", int(sys.argv[1])), timeout=60) as connection:

@@ -35,8 +35,9 @@ constexpr char kOwnCookies[] = "tony-";
 
 /// Whether the line concerns the connection on which it came, and not what is said.
 bool IsOfConnection(const std::string& name, boost::beast::string_view connection) {
+  // The last one is named by the line Connection that the gate writes itself.
   for (const char* known : {"Connection", "Keep-Alive", "Proxy-Connection", "TE", "Trailer",
-                            "Upgrade", "Expect", "Proxy-Authorization"}) {
+                            "Upgrade", "Expect", "Proxy-Authorization", "Close"}) {
     if (absl::EqualsIgnoreCase(name, known)) return true;
   }
   // Where a message goes and where it ends is never up to the connection.
@@ -123,15 +124,17 @@ std::optional<HttpResponse> Check(const http::request_parser<http::empty_body>& 
 
 /// The path of `url` if it is one of the program's own address; otherwise `url`.
 std::string OwnPath(const std::string& url, const std::string& authority) {
-  const size_t begin = url.find("://");
-  if (begin == std::string::npos || authority.empty()) return url;
-  const size_t end = std::min(url.find_first_of("/?#", begin + 3), url.size());
-  const std::string named = url.substr(begin + 3, end - begin - 3);
+  constexpr size_t kScheme = sizeof "http://" - 1;
+  if (!absl::StartsWithIgnoreCase(url, "http://") || authority.empty()) return url;
+  const size_t end = std::min(url.find_first_of("/?#", kScheme), url.size());
+  const std::string named = url.substr(kScheme, end - kScheme);
   const std::string port = authority.substr(authority.rfind(':') + 1);
   const bool own = named == authority || named == absl::StrCat("127.0.0.1:", port) ||
                    named == absl::StrCat("localhost:", port);
   if (!own) return url;
   const std::string path = url.substr(end);
+  // "//x" would name another host.
+  if (absl::StartsWith(path, "//")) return absl::StrCat("/.", path);
   return absl::StartsWith(path, "/") ? path : absl::StrCat("/", path);
 }
 
@@ -196,7 +199,8 @@ absl::StatusOr<std::optional<ResponseHead>> ResponseHeadReader::Take(const std::
     }
     if (error) return absl::InvalidArgumentError(error.message());
     const auto& fields = parser_->response.get();
-    const int status = fields.result_int();
+    const int status = static_cast<int>(fields.result_int());
+    if (status < 100) return absl::InvalidArgumentError("a status has three digits");
     // An interim response announces another one; the client has not asked for it.
     if (status >= 100 && status < 200 && status != 101) {
       parser_.reset();
@@ -220,6 +224,8 @@ std::string RenderHead(const RequestHead& head) {
 std::string RenderHead(const ResponseHead& head, const std::string& authority) {
   std::string text = absl::StrCat("HTTP/1.1 ", head.status, " ", head.reason, "\r\n");
   for (const auto& [name, value] : head.lines) {
+    if (absl::EqualsIgnoreCase(name, "Set-Cookie") && absl::StartsWith(value, kOwnCookies))
+      continue;
     const bool leads_on = absl::EqualsIgnoreCase(name, "Location");
     AddLine(name, leads_on ? OwnPath(value, authority) : value, text);
   }

@@ -88,6 +88,7 @@ std::string RenderHead(const RequestHead& head);
 
 /// The bytes of a response for the client. A Location that names the program itself, `authority`
 /// ("host:6006") or that port of the loopback address, becomes a path: only the gate leads there.
+/// Cookies with names of tony's are left out: they would take the place of a visitor's login.
 std::string RenderHead(const ResponseHead& head, const std::string& authority);
 
 }  // namespace tony::web

@@ -101,10 +101,12 @@ TEST(RequestHeadTest, ComesByteByByteAndEndsBeforeTheBody) {
 }
 
 TEST(ResponseHeadTest, OnlyTheConnectionsOwnLinesChange) {
-  EXPECT_EQ(PassedResponse("HTTP/1.0 404 NOT FOUND\r\nServer: w\r\nConnection: keep-alive\r\n"
-                           "Set-Cookie: a=1\r\nSet-Cookie: b=2\r\n\r\nbody"),
-            "HTTP/1.1 404 NOT FOUND\r\nServer: w\r\nSet-Cookie: a=1\r\nSet-Cookie: b=2\r\n"
-            "Connection: close\r\n\r\n");
+  EXPECT_EQ(
+      PassedResponse("HTTP/1.0 404 NOT FOUND\r\nServer: w\r\nConnection: keep-alive\r\n"
+                     "Set-Cookie: a=1\r\nSet-Cookie: tony-page=3; Path=/\r\nSet-Cookie: b=2\r\n"
+                     "\r\nbody"),
+      "HTTP/1.1 404 NOT FOUND\r\nServer: w\r\nSet-Cookie: a=1\r\nSet-Cookie: b=2\r\n"
+      "Connection: close\r\n\r\n");
 }
 
 TEST(ResponseHeadTest, ARedirectionStaysAtTheGate) {
@@ -116,9 +118,11 @@ TEST(ResponseHeadTest, ARedirectionStaysAtTheGate) {
   };
   EXPECT_EQ(location("/lab?x"), "/lab?x");
   EXPECT_EQ(location("../tree"), "../tree");
+  EXPECT_EQ(location("/login?next=http://node1:6006/x"), "/login?next=http://node1:6006/x");
   EXPECT_EQ(location("http://node1:6006/lab?next=http://a/"), "/lab?next=http://a/");
   EXPECT_EQ(location("http://127.0.0.1:6006"), "/");
   EXPECT_EQ(location("http://localhost:6006?x=1"), "/?x=1");
+  EXPECT_EQ(location("http://node1:6006//node2/lab"), "/.//node2/lab");
   EXPECT_EQ(location("http://node2:6006/lab"), "http://node2:6006/lab");
   EXPECT_EQ(location("https://example.org/"), "https://example.org/");
 }

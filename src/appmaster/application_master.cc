@@ -223,11 +223,15 @@ absl::Status ApplicationMaster::OpenBackend(const jobfile::LoadedJob& loaded) {
   const jobfile::BuildResult& built = loaded.result;
   const std::vector<web::ConfigKey> keys = pagedata::ConfigKeys(loaded.configuration);
   traits_ = pagedata::TraitsOf(loaded.configuration, keys);
-  const PageParts page{
-      loop_,        clock_,
-      event_log_,   metrics_->metrics(),
-      keys,         [this](const std::string& why) { Stop(core::Reason::kKilledByUser, why); },
-      stacks_.get()};
+  const PageParts page{loop_,
+                       clock_,
+                       event_log_,
+                       metrics_->metrics(),
+                       keys,
+                       [this](const std::string& why) { Stop(core::Reason::kKilledByUser, why); },
+                       stacks_.get(),
+                       [this] { return DialTasks(); },
+                       platform_->job_id()};
   TONY_ASSIGN_OR_RETURN(page_entry_, platform_->MakePageEntry(page, built));
   Platform::BackendSetup setup{server_->address(), journal_->incarnation()};
   setup.deposed = [this](const std::string& why) { OnDeposed(why); };
@@ -358,6 +362,15 @@ void ApplicationMaster::OnFinished() {
   KeepSummary();
   archive_.reset();
   platform_->Conclude(machine_->verdict().value_or(core::Verdict{}), [this] { OnConcluded(); });
+}
+
+absl::StatusOr<std::shared_ptr<rpc::TunnelDialer>> ApplicationMaster::DialTasks() {
+  if (task_dialer_ == nullptr) {
+    TONY_ASSIGN_OR_RETURN(const rpc::Credentials credentials,
+                          authority_->Issue(rpc::ClientRole(platform_->job_id())));
+    task_dialer_ = std::make_shared<rpc::TunnelDialer>(server_->address(), credentials);
+  }
+  return task_dialer_;
 }
 
 absl::Status ApplicationMaster::SendOwnLogs(const rpc::TunnelRelay::Wish& wish) {

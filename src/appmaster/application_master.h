@@ -112,6 +112,9 @@ class ApplicationMaster {
   void OnSaid();
   /// Answers a tunnel with this process's own logs, as an executor answers with its own.
   absl::Status SendOwnLogs(const rpc::TunnelRelay::Wish& wish);
+  /// A connection to this process itself, over which the page reaches tasks as clients do. The
+  /// codes of rpc::CertificateAuthority::Issue().
+  absl::StatusOr<std::shared_ptr<rpc::TunnelDialer>> DialTasks();
   /// Ends the job when its owner's lease has run out.
   void AwaitOwner();
   void OnDeposed(const std::string& why);
@@ -157,6 +160,7 @@ class ApplicationMaster {
   std::unique_ptr<EventLoop::Handle> lease_;  ///< set while the owner is away
   /// A connection to this process itself; null: not made yet.
   std::shared_ptr<rpc::TunnelDialer> own_dialer_;
+  std::shared_ptr<rpc::TunnelDialer> task_dialer_;  ///< DialTasks(); null: not made yet
   std::unique_ptr<rpc::LogSenders> own_logs_;
   std::unique_ptr<EventLoop::Handle> report_deadline_;
   int clients_notes_ = 0;  ///< number of clients' notes that this ApplicationMaster has recorded

@@ -155,12 +155,18 @@ std::string WaitCard(const core::ObservedJob& job, int64_t now_millis) {
   return html + "</section>\n";
 }
 
-std::string VisualizationCard(const core::ObservedJob& job) {
+// Where the page has a gate, that works wherever the page does; the address itself may be that of
+// a node which the browser cannot reach.
+std::string VisualizationCard(const core::ObservedJob& job, bool has_gate) {
   const core::JobView& view = job.view;
   if (!view.visualization || view.verdict || job.lost) return "";
   const std::string& url = view.visualization->url;
+  const std::string link = has_gate
+                               ? absl::StrCat("<a href=\"", kProgramLink,
+                                              "\" target=\"_blank\" rel=\"noreferrer\">open it</a>")
+                               : WebLink(url, url);
   return absl::StrCat("<section class=\"card\">\n<p><b>TensorBoard</b> (or what else ",
-                      Escape(view.visualization->task.ToString()), " shows): ", WebLink(url, url),
+                      Escape(view.visualization->task.ToString()), " shows): ", link,
                       "</p>\n<p class=\"quiet\">From another machine, ",
                       "or if that address cannot be reached: ",
                       Code(absl::StrCat("tony open ", view.job.job_id, " --tensorboard")),
@@ -301,9 +307,9 @@ std::string Foot(const core::ObservedJob& job, int64_t now_millis) {
 
 }  // namespace
 
-std::string RenderJobPage(const core::ObservedJob& job, int64_t now_millis) {
+std::string RenderJobPage(const core::ObservedJob& job, int64_t now_millis, bool has_gate) {
   return absl::StrCat(Head(job), "<body class=\"plain\">\n", Headline(job, now_millis), "<main>\n",
-                      VerdictCard(job), WaitCard(job, now_millis), VisualizationCard(job),
+                      VerdictCard(job), WaitCard(job, now_millis), VisualizationCard(job, has_gate),
                       TaskTable(job, now_millis), Attempts(job.view), Notes(job.view), "</main>\n",
                       Foot(job, now_millis), "</body>\n</html>\n");
 }

@@ -16,8 +16,11 @@ inline constexpr size_t kMostTaskRows = 1000;
 
 /// Returns the whole page for browsers without scripts; with them, PageScript() takes its place.
 /// Its links are relative, except the one to what the job itself serves. `now_millis`: Unix time.
-/// Thread safe.
-std::string RenderJobPage(const core::ObservedJob& job, int64_t now_millis);
+/// `has_gate`: kProgramLink leads to what the job itself serves. Thread safe.
+std::string RenderJobPage(const core::ObservedJob& job, int64_t now_millis, bool has_gate = false);
+
+/// The link below the page that leads to the job's TensorBoard, or what else it serves.
+inline constexpr char kProgramLink[] = "visualization";
 
 /// "logs/worker-0/attempt-1/stdout".
 std::string LogLink(const core::TaskId& task, int attempt, const std::string& stream);

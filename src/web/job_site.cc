@@ -95,11 +95,18 @@ void JobSite::Handle(const HttpRequest& request, const HttpServer::Respond& resp
           503, "What has happened in this job so far is being read; look again in a second."));
     }
     HttpResponse page;
-    page.body = RenderJobPage(job, sources_.now_millis());
+    page.body = RenderJobPage(job, sources_.now_millis(), sources_.gate != nullptr);
+    if (sources_.gate != nullptr) page.frames = sources_.gate->origins();
     return respond(std::move(page));
   }
   if (std::optional<HttpResponse> file = FindPageFile(place, request.accepts_gzip)) {
     return respond(*std::move(file));
+  }
+  if (place == kProgramLink && sources_.gate != nullptr) {
+    HttpResponse way;
+    way.status = 303;
+    way.headers.emplace_back("Location", sources_.gate->Invite(request.host));
+    return respond(std::move(way));
   }
   constexpr char kLogs[] = "logs/";
   if (absl::StartsWith(place, kLogs)) return ShowLog(place.substr(sizeof kLogs - 1), respond);

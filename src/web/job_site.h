@@ -8,13 +8,15 @@
 #include "core/record/observed_job.h"
 #include "web/access/access.h"
 #include "web/api/api.h"
+#include "web/gate/program_gate.h"
 #include "web/http/http_server.h"
 #include "web/log_source.h"
 
 namespace tony::web {
 
 /// Serves, below the access's base path, the job's page, its style, and the last part of each log
-/// as plain text; and the API. Not thread safe: owned by the event loop.
+/// as plain text; the way to the job's program; and the API. Not thread safe: owned by the event
+/// loop.
 class JobSite {
  public:
   /// Largest part of a log that is shown.
@@ -27,6 +29,7 @@ class JobSite {
     std::function<const core::ObservedJob&()> job;  ///< returns the current state
     std::function<int64_t()> now_millis;            ///< Unix time
     Api* api = nullptr;                             ///< null: there is only the page
+    ProgramGate* gate = nullptr;  ///< null: the page cannot lead to the job's program
   };
 
   explicit JobSite(Sources sources) : sources_(std::move(sources)) {}

@@ -57,6 +57,16 @@ for step in range(1, 21):
     while time.monotonic() < end:
         pass
 """
+# Imports TensorFlow, as TensorBoard does, which takes its time.
+TENSORBOARD_MILLIS = 120_000
+WRITE_SCALARS = """
+import sys
+from tensorboard.summary import Writer
+writer = Writer(sys.argv[1])
+for step in range(100):
+    writer.add_scalar("wondrous_loss", 1 / (step + 1), step)
+writer.flush()
+"""
 WATCH_POLICY = """
     window.violations = [];
     document.addEventListener("securitypolicyviolation",
@@ -223,6 +233,31 @@ class PageTest(JobTest):
         browsers.expect(page.locator("#logs .lines")).to_contain_text("here is the needle", timeout=DEADLINE_MILLIS)
         self.assert_content(page)
         self.gate.write(2)
+        self.assert_succeeds(job)
+
+    def test_tensorboards_own_scalars_are_seen_in_its_frame_and_in_a_tab(self):
+        python, folder = tony_cli.examples_python(), self.site.folder / "scalars"
+        subprocess.run([python, "-c", WRITE_SCALARS, folder], check=True, stderr=subprocess.DEVNULL)
+        job = self.start(*conf(application__tensorboard_log_dir=folder, tensorboard__memory="1g",
+                               tensorboard__command=f'exec {python} -m tensorboard.main --logdir "$TB_LOG_DIR" '
+                                                    '--host 127.0.0.1 --port "$TB_PORT"'), workers=1)
+        page = self.visit(job)
+        page.get_by_role("button", name="Show it here").click(timeout=TENSORBOARD_MILLIS)
+        frame = page.frame_locator("#program iframe")
+        browsers.expect(frame.locator("scalar-card").first).to_contain_text("wondrous_loss", timeout=TENSORBOARD_MILLIS)
+        browsers.expect(frame.locator("scalar-card line-chart canvas, scalar-card line-chart svg").first).to_be_visible(
+            timeout=TENSORBOARD_MILLIS)
+        # Its address is not ours: what runs there has another origin.
+        (inner,) = page.frames[1:]
+        self.assertNotEqual(inner.evaluate("() => location.origin"), page.evaluate("() => location.origin"))
+        self.assertEqual(inner.evaluate("() => document.cookie"), "")
+        with page.expect_popup() as opened:
+            page.get_by_role("link", name="open in a new tab").click()
+        browsers.expect(opened.value.locator("scalar-card").first).to_contain_text("wondrous_loss",
+                                                                                timeout=TENSORBOARD_MILLIS)
+        self.assertTrue(page.evaluate("() => window.kept"), "the page was loaded again")
+        self.assertEqual(page.evaluate("() => window.violations"), [])
+        self.gate.write()
         self.assert_succeeds(job)
 
     def test_without_scripts_there_is_a_page_too(self):

@@ -24,6 +24,7 @@ constexpr std::array kTargets = {
     FuzzTarget{"job_file", FuzzJobFile, 500},
     FuzzTarget{"job_values", FuzzJobValues},
     FuzzTarget{"journal", FuzzJournal},
+    FuzzTarget{"program_head", FuzzProgramHead},
     FuzzTarget{"rendezvous_head", FuzzRendezvousHead},
     FuzzTarget{"rendezvous_plan", FuzzRendezvousPlan},
     FuzzTarget{"replica_frames", FuzzReplicaFrames},

@@ -20,6 +20,7 @@ void FuzzJavaProperties(std::string_view input);
 void FuzzJobFile(std::string_view input);
 void FuzzJobValues(std::string_view input);
 void FuzzJournal(std::string_view input);
+void FuzzProgramHead(std::string_view input);
 void FuzzRendezvousHead(std::string_view input);
 void FuzzRendezvousPlan(std::string_view input);
 void FuzzReplicaFrames(std::string_view input);

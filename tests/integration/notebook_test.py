@@ -11,6 +11,7 @@ import urllib.request
 import integration_case
 import machine
 import tony_cli
+from job_page import Page
 
 REQUIREMENTS = pathlib.Path(__file__).with_name("notebook_requirements.txt")
 DEADLINE_SECONDS = 120  # Jupyter takes its time on a loaded machine
@@ -20,8 +21,8 @@ DEADLINE_SECONDS = 120  # Jupyter takes its time on a loaded machine
 # before it, as the button in the browser does.
 KERNEL = r"""
 import json, sys, urllib.request, uuid, websocket
-base, token = sys.argv[1:]
-headers = {"Authorization": f"token {token}"}
+base, token, cookie = sys.argv[1:]
+headers = {"Authorization": f"token {token}", "Cookie": cookie}
 def post(path):
     request = urllib.request.Request(base + path, b"{}", headers, method="POST")
     with urllib.request.urlopen(request, timeout=60) as answer:
@@ -29,7 +30,7 @@ def post(path):
 kernel = post("api/kernels")["id"]
 channel = websocket.create_connection(
     base.replace("http", "ws") + f"api/kernels/{kernel}/channels", timeout=60,
-    header=[f"Authorization: token {token}"], origin=base.rstrip("/"))
+    header=[f"Authorization: token {token}", f"Cookie: {cookie}"], origin=base.rstrip("/"))
 session = uuid.uuid4().hex
 for line in sys.stdin:
     cell = json.loads(line)
@@ -72,6 +73,32 @@ class NotebookTest(integration_case.JobTest):
         self.assertTrue(found, url + ("" if url else process.stderr.read()))
         return process, found[1], found[2]
 
+    def execute(self, cells, base, token, cookie=""):
+        """What a kernel says to the cells."""
+        kernel = subprocess.run(
+            [self.python, "-c", KERNEL, base, token, cookie], capture_output=True, text=True,
+            input="".join(json.dumps(cell) + "\n" for cell in cells), timeout=DEADLINE_SECONDS,
+            check=False)
+        self.assertEqual(kernel.returncode, 0, kernel.stderr)
+        return [json.loads(line) for line in kernel.stdout.splitlines()]
+
+    def test_the_jobs_page_leads_to_it(self):
+        process, _, token = self.start("--python", self.python)
+        page = Page(self.site.verb("open")["url"])
+        self.assertEqual(page.enter()[0], 303)
+        visitor = page.lead()
+        self.assertEqual(visitor.ask()[0], 403)
+        self.assertEqual(visitor.enter()[0], 303)
+        # Jupyter leads to its login, whose address stays the gate's.
+        status, headers, _ = visitor.ask("/lab")
+        self.assertEqual(status, 302)
+        self.assertRegex(headers["Location"], "^/")
+        said = self.execute([{"code": "print(6 * 7)"}], f"http://{visitor.host}/", token,
+                            visitor.cookie)
+        self.assertEqual(said, [{"said": "42\n", "error": ""}])
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(tony_cli.DEADLINE_SECONDS), 4)
+
     def test_a_cell_is_executed_and_another_one_interrupted(self):
         folder = self.site.folder / "work"
         folder.mkdir()
@@ -89,12 +116,7 @@ class NotebookTest(integration_case.JobTest):
              "interrupt": True},
             {"code": "print('still here')"},
         ]
-        kernel = subprocess.run(
-            [self.python, "-c", KERNEL, base, token], capture_output=True, text=True,
-            input="".join(json.dumps(cell) + "\n" for cell in cells), timeout=DEADLINE_SECONDS,
-            check=False)
-        self.assertEqual(kernel.returncode, 0, kernel.stderr)
-        said = [json.loads(line) for line in kernel.stdout.splitlines()]
+        said = self.execute(cells, base, token)
         self.assertEqual(said[0], {"said": f"42 {folder}\n", "error": ""})
         self.assertEqual(said[1], {"said": "begun\n", "error": "KeyboardInterrupt"})
         self.assertEqual(said[2], {"said": "still here\n", "error": ""})

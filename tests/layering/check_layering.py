@@ -72,7 +72,7 @@ FOLDER_ORDER = {
     "os": ["files", "processes", "containment", "network", "archives", "machine"],
     "portal": ["index", "site", "."],
     "rpc": ["grpc", "convert", "security", "tunnel", "services"],
-    "web": ["http", "access", "api", "."],
+    "web": ["http", "access", "gate", "api", "."],
 }
 
 # The most files that lie in one folder.

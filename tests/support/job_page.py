@@ -1,5 +1,6 @@
 """A client of a job's page and its API, as a browser would be: one cookie, one origin."""
 
+import contextlib
 import http.client
 import json
 import urllib.parse
@@ -38,6 +39,13 @@ class Page:
         if status == 303:
             self.cookie = headers["Set-Cookie"].split(";")[0]
         return status, headers, text
+
+    def lead(self):
+        """A visitor whom the page has led to the job's program, with a code."""
+        status, headers, text = self.get(f"{self.base}visualization")
+        if status != 303:
+            raise AssertionError(f"{status} {text}")
+        return Visitor(headers["Location"])
 
     def api(self, place, **parameters):
         """The JSON of a resource of the API, which has to be there."""
@@ -83,6 +91,43 @@ class Page:
                 yield event
                 event = {}
         connection.close()
+
+
+class Visitor:
+    """A browser behind the page's link: the address that the page gave, and one cookie."""
+
+    def __init__(self, url):
+        parts = urllib.parse.urlsplit(url)
+        self.host = parts.netloc
+        self.login = f"{parts.path}?{parts.query}"
+        self.cookie = None
+
+    def ask(self, path="/", method="GET", body=None, **headers):
+        """Returns status, headers and text of one request."""
+        with contextlib.closing(self.connect()) as connection:
+            if self.cookie:
+                headers.setdefault("Cookie", self.cookie)
+            connection.request(method, path, body, {name.replace("_", "-"): value for name, value in headers.items()})
+            response = connection.getresponse()
+            return response.status, response.headers, response.read().decode()
+
+    def connect(self):
+        """A connection to the gate."""
+        return http.client.HTTPConnection(self.host, timeout=tony_cli.DEADLINE_SECONDS)
+
+    def enter(self):
+        """Exchanges the code for the cookie."""
+        status, headers, text = self.ask(self.login)
+        if status == 303:
+            self.cookie = headers["Set-Cookie"].split(";")[0]
+        return status, headers, text
+
+    def get(self, path):
+        """What the program says, as JSON."""
+        status, _, text = self.ask(path)
+        if status != 200:
+            raise AssertionError(f"{path}: {status} {text}")
+        return json.loads(text)
 
 
 def rows(answer):

@@ -59,7 +59,7 @@ absl::StatusOr<std::unique_ptr<JobPage>> JobPage::Start(const PageParts& parts,
   TONY_ASSIGN_OR_RETURN(
       page->server_,
       web::HttpServer::Start(
-          parts.loop, address, 0, std::move(peers),
+          parts.loop, address, 0, peers,
           [page = page.get()](const web::HttpRequest& request,
                               const web::HttpServer::Respond& respond) {
             page->site_->Handle(request, respond);
@@ -67,15 +67,32 @@ absl::StatusOr<std::unique_ptr<JobPage>> JobPage::Start(const PageParts& parts,
           web::HttpServer::Limits{},
           [page = page.get()](const std::string& path) { return page->site_->Allowed(path); }));
   page->access_ = make_access(page->port());
-  page->api_ = std::make_unique<web::Api>(
-      web::Api::Parts{parts.loop, *page, page->logs_.all.get(), parts.stacks,
-                      page->access_->direct()});
+  if (page->access_->direct()) TONY_RETURN_IF_ERROR(page->StartGate(std::move(peers)));
+  page->api_ = std::make_unique<web::Api>(web::Api::Parts{parts.loop, *page, page->logs_.all.get(),
+                                                          parts.stacks, page->access_->direct()});
   page->site_ = std::make_unique<web::JobSite>(web::JobSite::Sources{
       *page->access_, *page->logs_.tails,
       [page = page.get()]() -> const core::ObservedJob& { return page->Job(); },
-      [page = page.get()] { return page->parts_.clock.UnixMillis(); }, page->api_.get()});
+      [page = page.get()] { return page->parts_.clock.UnixMillis(); }, page->api_.get(),
+      page->gate_.get()});
   page->follower_ = std::make_unique<Follower>(*page);
   return page;
+}
+
+// The gate listens as long as the page does, because the page's policy names its port. It connects
+// to the program for visitors only, and while the program listens.
+absl::Status JobPage::StartGate(PeerCheck peers) {
+  if (parts_.dialer == nullptr) return absl::OkStatus();
+  tunnels_ = std::make_unique<ProgramTunnels>(
+      parts_.loop, parts_.dialer, [this]() -> const std::optional<core::VisualizationReady>& {
+        return Job().view.visualization;
+      });
+  TONY_ASSIGN_OR_RETURN(
+      gate_, web::ProgramGate::Start(parts_.loop, parts_.clock, std::move(peers), *tunnels_,
+                                     {.job_id = parts_.job_id, .page_port = port()}));
+  LogInfo("the job's program can be seen through a port of its own",
+          {{"page", port()}, {"port", gate_->port()}});
+  return absl::OkStatus();
 }
 
 const core::ObservedJob& JobPage::Job() {

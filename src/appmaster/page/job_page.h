@@ -6,16 +6,18 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "appmaster/page/program_tunnels.h"
 #include "common/clock.h"
 #include "common/event_loop.h"
 #include "common/peer_filter.h"
-#include "core/record/job_timeline.h"
 #include "core/metrics/job_metrics.h"
+#include "core/record/job_timeline.h"
 #include "core/record/observed_job.h"
 #include "rpc/services/event_log.h"
 #include "web/access/access.h"
 #include "web/access/code_access.h"
 #include "web/api/api.h"
+#include "web/gate/program_gate.h"
 #include "web/http/http_server.h"
 #include "web/job_site.h"
 #include "web/log_source.h"
@@ -32,6 +34,9 @@ struct PageParts {
   std::function<void(const std::string& why)> stop =
       nullptr;  ///< ends the job, as `tony kill` does
   web::JobStacks* stacks = nullptr;
+  /// Opens tunnels to the job's tasks as a client does; null: the page leads to no program.
+  ProgramTunnels::Dialer dialer = nullptr;
+  std::string job_id = "";
 };
 
 /// The logs that a page shows. Plain data.
@@ -48,7 +53,8 @@ class JobPage : public web::JobSource {
   using MakeAccess = std::function<std::unique_ptr<web::Access>(int port)>;
 
   /// Listens on a free port of the numeric address `address` and accepts connections that `peers`
-  /// allows. The codes of TcpListener::Listen.
+  /// allows. A page that browsers reach directly has a ProgramGate on another port, for the same
+  /// peers. The codes of TcpListener::Listen.
   static absl::StatusOr<std::unique_ptr<JobPage>> Start(const PageParts& parts,
                                                         const std::string& address, PeerCheck peers,
                                                         PageLogs logs,
@@ -76,6 +82,7 @@ class JobPage : public web::JobSource {
   class Follower;
 
   JobPage(PageParts parts, PageLogs logs);
+  absl::Status StartGate(PeerCheck peers);
 
   const PageParts parts_;
   const PageLogs logs_;
@@ -85,6 +92,8 @@ class JobPage : public web::JobSource {
   int64_t next_event_ = 1;
   int64_t measured_ = 0;  ///< position of the newest measurement that was applied
   std::unique_ptr<web::Access> access_;
+  std::unique_ptr<ProgramTunnels> tunnels_;
+  std::unique_ptr<web::ProgramGate> gate_;  ///< null: there is none
   std::unique_ptr<web::Api> api_;
   std::unique_ptr<web::JobSite> site_;
   std::unique_ptr<web::HttpServer> server_;

@@ -1,13 +1,13 @@
 // Access by a code that is valid for one visit, on the job's own machine.
 #pragma once
 
-#include <deque>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "common/clock.h"
 #include "web/access/access.h"
+#include "web/access/visits.h"
 
 namespace tony::web {
 
@@ -26,8 +26,7 @@ class CodeAccess : public Access {
     int port = 0;
     std::string what = "a job's page";  ///< what it gives access to
     std::string remedy = "";            ///< how to get another address; empty: `tony open JOB`
-    Duration code_life = std::chrono::minutes(2);
-    Duration visit_life = std::chrono::hours(12);
+    Visits::Lives lives = {};
   };
 
   /// `clock` must outlive this.
@@ -44,30 +43,14 @@ class CodeAccess : public Access {
   std::optional<HttpResponse> CheckChange(const HttpRequest& request) override;
 
  private:
-  /// A code or a cookie, and the time at which it expires.
-  struct Secret {
-    std::string text;
-    TimePoint end;
-  };
-
-  void ForgetOld();
-  static std::deque<Secret>::iterator Find(std::deque<Secret>& secrets, const std::string& text);
-  HttpResponse Welcome();
+  HttpResponse Welcome(const std::string& code);
   HttpResponse Refuse(const std::string& why) const;
 
-  const Clock& clock_;
   const Options options_;
   const std::string base_path_;
   const std::vector<std::string> hosts_;
   const std::vector<std::string> origins_;
-  std::deque<Secret> codes_;   ///< oldest first
-  std::deque<Secret> visits_;  ///< oldest first
+  Visits visits_;
 };
-
-/// Returns 128 bits from the kernel's random number generator, as hexadecimal digits.
-std::string RandomToken();
-
-/// Whether the texts are equal, in a time that depends on their lengths only.
-bool EqualInConstantTime(const std::string& left, const std::string& right);
 
 }  // namespace tony::web

@@ -63,6 +63,9 @@ Json JobSummary(const core::ObservedJob& job, int64_t now_millis, bool may_post,
   json["may"] = {{"stop", may_post && !view.verdict},
                  {"stop_command", StopCommand(job)},
                  {"stacks", may_post && !view.verdict}};
+  // Whoever may change the job is at its own page, which leads to the job's program, too.
+  json["may"]["open"] = may_post && !view.verdict && view.visualization.has_value();
+  json["may"]["open_command"] = absl::StrCat("tony open ", view.job.job_id, " --tensorboard");
   return json;
 }
 

@@ -6,20 +6,32 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "web/http/html.h"
 
 namespace tony::web {
 namespace {
 
 constexpr char kHeadersOfAll[] =
-    "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; "
-    "img-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'; "
-    "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'\r\n"
     "X-Content-Type-Options: nosniff\r\n"
-    "X-Frame-Options: DENY\r\n"
     "Referrer-Policy: no-referrer\r\n"
     "Cross-Origin-Opener-Policy: same-origin\r\n"
     "Cross-Origin-Resource-Policy: same-origin\r\n";
+
+/// The headers that restrict what the response may do, and who may show it.
+std::string SecurityHeaders(const HttpResponse& response) {
+  const bool framed = !response.framed_by.empty();
+  // X-Frame-Options knows no origins, so it is left out where some are allowed.
+  return absl::StrCat(
+      "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; "
+      "img-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors ",
+      framed ? absl::StrJoin(response.framed_by, " ") : "'none'",
+      response.frames.empty()
+          ? ""
+          : absl::StrCat("; frame-src 'self' ", absl::StrJoin(response.frames, " ")),
+      "; require-trusted-types-for 'script'; trusted-types 'none'\r\n",
+      framed ? "" : "X-Frame-Options: DENY\r\n", kHeadersOfAll);
+}
 
 /// Whether the response says itself how long it may be kept.
 bool HasCacheControl(const HttpResponse& response) {
@@ -71,6 +83,8 @@ std::string StatusText(int status) {
       return "Internal Server Error";
     case 503:
       return "Service Unavailable";
+    case 502:
+      return "Bad Gateway";
     case 504:
       return "Gateway Timeout";
     case 505:
@@ -127,7 +141,7 @@ std::string RenderResponse(const HttpResponse& response, bool head, bool keep_al
                                                     : static_cast<int64_t>(response.body.size());
     if (size >= 0) absl::StrAppend(&text, "Content-Length: ", size, "\r\n");
   }
-  absl::StrAppend(&text, kHeadersOfAll,
+  absl::StrAppend(&text, SecurityHeaders(response),
                   HasCacheControl(response) ? "" : "Cache-Control: no-store\r\n",
                   "Connection: ", keep_alive ? "keep-alive" : "close", "\r\n");
   for (const auto& [name, value] : response.headers) {

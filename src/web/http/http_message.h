@@ -60,7 +60,9 @@ struct HttpResponse {
   std::string sentence;
   /// Gives the body instead of `body`; null: `body` is all of it.
   std::shared_ptr<BodySource> source;
-  int64_t source_bytes = -1;  ///< size of the source's body; -1: the connection's end ends it
+  int64_t source_bytes = -1;        ///< size of the source's body; -1: the connection's end ends it
+  std::vector<std::string> frames;  ///< origins, besides its own, that the page may show in it
+  std::vector<std::string> framed_by;  ///< origins whose pages may show it in themselves
 };
 
 /// "Not Found"

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "web/http/cookies.h"
 
 namespace tony::web {
 namespace http = boost::beast::http;
@@ -75,15 +76,6 @@ bool ReadTarget(const std::string& target, HttpRequest& request) {
   return true;
 }
 
-void ReadCookies(const std::string& header, HttpRequest& request) {
-  for (const std::string& part : std::vector<std::string>(absl::StrSplit(header, ';'))) {
-    const size_t equals = part.find('=');
-    if (equals == std::string::npos) continue;
-    request.cookies.emplace(std::string(absl::StripAsciiWhitespace(part.substr(0, equals))),
-                            std::string(absl::StripAsciiWhitespace(part.substr(equals + 1))));
-  }
-}
-
 // The parser limits header and body by itself; its error becomes the response that names the limit.
 HttpResponse Refusal(const boost::system::error_code& error) {
   if (error == http::error::header_limit) {
@@ -135,7 +127,9 @@ void ReadHeader(const Parsing::value_type& header, HttpRequest& request) {
   request.keep_alive = header.keep_alive();
   const auto cookies = header.equal_range(http::field::cookie);
   for (auto cookie = cookies.first; cookie != cookies.second; ++cookie) {
-    ReadCookies(std::string(cookie->value()), request);
+    for (auto& [name, value] : SplitCookies(std::string(cookie->value()))) {
+      request.cookies.emplace(name, value);
+    }
   }
 }
 

@@ -1,5 +1,6 @@
 // The first screen: the job's state, why, whose fault, what is waited for, and how many tasks are where.
 import { Fragment, h } from "preact";
+import { useState } from "preact/hooks";
 import { dateTime, duration, jobAge, stateClass } from "./format";
 import type { Connection } from "./store";
 import type { Errors, FoundError, Job } from "./types";
@@ -7,16 +8,6 @@ import { StopButton } from "./stop";
 
 export function Badge({ state, text }: { state: string; text?: string }) {
   return <span class={`badge ${stateClass(state)}`}>{text ?? state}</span>;
-}
-
-/** A link to another server, if it is one: a job's events could name "javascript:" as well. */
-export function WebLink({ url }: { url: string }) {
-  if (!/^https?:\/\//.test(url)) return <Fragment>{url}</Fragment>;
-  return (
-    <a href={url} rel="noreferrer" target="_blank">
-      {url}
-    </a>
-  );
 }
 
 function Fact({ name, children }: { name: string; children: preact.ComponentChildren }) {
@@ -184,16 +175,35 @@ export function WaitCard({ job, now }: { job: Job; now: number }) {
   );
 }
 
+/** What a frame of the program may do: all but leading the page itself elsewhere. */
+const kProgramMay = "allow-scripts allow-same-origin allow-forms allow-popups allow-downloads allow-modals";
+
+/** The way to the job's TensorBoard or notebook. It lies on another port, and so on another origin, to which the server
+ * leads with a code for one visit. */
 export function VisualizationCard({ job, proxied }: { job: Job; proxied: boolean }) {
+  const [shown, setShown] = useState(false);
   if (!job.visualization || job.verdict) return null;
+  const opens = !proxied && job.may.open;
+  const command = <code>{job.may.open_command ?? `tony open ${job.id} --tensorboard`}</code>;
   return (
-    <section class="card" aria-label="TensorBoard">
-      <p>
-        <b>TensorBoard</b> or notebook: {proxied ? null : <WebLink url={job.visualization} />}
-      </p>
+    <section class="card" id="program" aria-label="TensorBoard">
+      <div class="tools">
+        <b>TensorBoard</b> or notebook:
+        {opens && (
+          <Fragment>
+            <a class="button" href="visualization" rel="noreferrer" target="_blank">
+              open in a new tab
+            </a>
+            <button aria-expanded={shown} onClick={() => setShown(!shown)}>
+              {shown ? "Hide it" : "Show it here"}
+            </button>
+          </Fragment>
+        )}
+      </div>
+      {opens && shown && <iframe title="TensorBoard" src="visualization" sandbox={kProgramMay} />}
       <p class="quiet">
-        From another machine: <code>tony open {job.id} --tensorboard</code> brings it to you through the job's own
-        connection.
+        {opens ? "On another machine: " : "To see it: "}
+        {command} brings it there through the job's own connection.
       </p>
     </section>
   );

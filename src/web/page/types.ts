@@ -49,7 +49,7 @@ export interface Job {
   sequence: number;
   /** It is shown as its folder records it: by the portal, perhaps after its end. */
   recorded: boolean;
-  may: { stop: boolean; stop_command: string; stacks: boolean };
+  may: { stop: boolean; stop_command: string; open?: boolean; open_command?: string; stacks: boolean };
 }
 
 /** A table as columns: the names once, then one row of values for each entry. */

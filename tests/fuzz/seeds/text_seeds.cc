@@ -30,6 +30,24 @@ void AddRequests(Seeds& seeds) {
                    "\5GET / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"});
   seeds.push_back({"http_request", "two-hosts", "\4GET / HTTP/1.1\r\nHost: h\r\nHost: i\r\n\r\n"});
 
+  // The first byte: of a request, or of a response.
+  seeds.push_back({"program_head", "browser", std::string(1, '\0') + '\1' + browser});
+  seeds.push_back({"program_head", "byte-by-byte", std::string(2, '\0') + browser});
+  seeds.push_back({"program_head", "web-socket",
+                   std::string(1, '\0') +
+                       "\3GET /ws HTTP/1.1\r\nHost: h\r\nConnection: keep-alive, Upgrade\r\n"
+                       "Upgrade: websocket\r\nSec-WebSocket-Key: a\r\n\r\n"});
+  seeds.push_back({"program_head", "post",
+                   std::string(1, '\0') +
+                       "\5POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\nConnection: "
+                       "Content-Length\r\n\r\nabc"});
+  seeds.push_back({"program_head", "response",
+                   "\1\4HTTP/1.0 302 Found\r\nLocation: http://node1:6006/x\r\n"
+                   "Set-Cookie: a=1\r\n\r\nbody"});
+  seeds.push_back({"program_head", "interim",
+                   "\1\2HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 101 Switching Protocols\r\n"
+                   "Connection: Upgrade\r\nUpgrade: websocket\r\n\r\nframe"});
+
   seeds.push_back({"rendezvous_head", "get",
                    "\1GET /global/3 HTTP/1.1\r\nHost: h\r\n"
                    "Accept-Encoding: identity\r\n\r\n"});

@@ -1,0 +1,54 @@
+// Codes that are exchanged for cookies, and the visits that the cookies stand for.
+#pragma once
+
+#include <deque>
+#include <string>
+
+#include "common/clock.h"
+
+namespace tony::web {
+
+/// Both kinds of secrets are kept in short queues in memory: they do not survive the process, and
+/// the oldest give way to new ones. Not thread safe: owned by the event loop.
+class Visits {
+ public:
+  struct Lives {
+    Duration code = std::chrono::minutes(2);
+    Duration visit = std::chrono::hours(12);
+  };
+
+  /// `clock` must outlive this.
+  Visits(const Clock& clock, Lives lives) : clock_(clock), lives_(lives) {}
+
+  /// Makes a code, which is valid once.
+  std::string MakeCode();
+  /// Whether `code` is valid now; it stays so.
+  bool KnowsCode(const std::string& code);
+  /// Uses up a code that KnowsCode() knows, and returns the secret of a new visit, for a cookie.
+  std::string Begin(const std::string& code);
+  /// Whether `visit` is what Begin() returned, and still valid.
+  bool Knows(const std::string& visit);
+
+ private:
+  /// A code or a visit, and the time at which it expires.
+  struct Secret {
+    std::string text;
+    TimePoint end;
+  };
+
+  void ForgetOld();
+  static std::deque<Secret>::iterator Find(std::deque<Secret>& secrets, const std::string& text);
+
+  const Clock& clock_;
+  const Lives lives_;
+  std::deque<Secret> codes_;   ///< oldest first
+  std::deque<Secret> visits_;  ///< oldest first
+};
+
+/// Returns 128 bits from the kernel's random number generator, as hexadecimal digits.
+std::string RandomToken();
+
+/// Whether the texts are equal, in a time that depends on their lengths only.
+bool EqualInConstantTime(const std::string& left, const std::string& right);
+
+}  // namespace tony::web

@@ -20,8 +20,8 @@ constexpr std::chrono::milliseconds kRetryPause{500};
 constexpr int kMostPauses = 20;
 /// Beyond that only this process's log tells whose last lines are missing.
 constexpr int kMostNotes = 20;
-/// How long the last lines may take. An executor that ends waits a second for its readers.
-constexpr std::chrono::seconds kLastLines{5};
+/// How long the last lines may take. An executor that ends waits for its readers, too.
+constexpr std::chrono::seconds kLastLines{10};
 
 history::LogSelection Everything() {
   history::LogSelection selection;

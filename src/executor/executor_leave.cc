@@ -8,8 +8,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// Upper bound for sending the last messages on shutdown.
-constexpr milliseconds kLeavePatience{1000};
+/// Upper bound for sending the last messages and lines of logs on shutdown. On a busy machine a
+/// second was not enough, and what a failed program had printed last was lost.
+constexpr milliseconds kLeavePatience{5000};
 
 }  // namespace
 

@@ -149,7 +149,9 @@ class SourcesTests:
         if self.PLACE == "spark":
             self.assertIn("CityError", "\n".join(failed.exception.tail))
         # Spark removes the folders in which its executors' nodes have run; the logs stay.
-        self.assertTrue(any(line.text.endswith("CityError: Ulm") for line in cluster.nodes.job.logs("worker:0")))
+        self.assertTrue(cluster.nodes.await_end(60))
+        lines = [line.text for line in cluster.nodes.job.logs("worker:0")]
+        self.assertTrue(any(line.endswith("CityError: Ulm") for line in lines), [*lines, cluster.nodes.job.status().notes])
 
 
 class LocalTest(SourcesTests, SparkTest):

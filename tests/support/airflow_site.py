@@ -220,6 +220,13 @@ class TaskRun:
             raise AssertionError(f"{self.dag} is not {states} but {seen}\n{log}\n{self._site.outputs()}")
         return task
 
+    def wait_for_run(self, state):
+        """Waits until the run as a whole is in this state, which the scheduler gives it after its task's end."""
+        path = f"/api/v2/dags/{self.dag}/dagRuns/{self.run_id}"
+        found = machine.wait_until(lambda: self._site.call("GET", path)["state"] == state, COMMAND_SECONDS, 0.25)
+        if not found:
+            raise AssertionError(f"the run {self.run_id} of {self.dag} is not {state}\n{self._site.outputs()}")
+
     def log(self, attempt=1):
         """The lines of an attempt's log."""
         return [line.get("event", line) for line in self.get(f"/logs/{attempt}")["content"]]

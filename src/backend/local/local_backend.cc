@@ -323,9 +323,11 @@ void LocalBackend::Wait(const core::MustWait& reason) {
 std::optional<core::MustWait> LocalBackend::AwaitedEnd() const {
   for (const auto& [id, live] : containers_) {
     if (!live.killed) continue;
+    const std::string executor =
+        live.executor == nullptr ? "" : absl::StrCat(" (pid ", live.executor->pid(), ")");
     return core::MustWait{
-        .sentence = absl::StrCat("container ", id, " was killed, but its tony-executor (pid ",
-                                 live.executor->pid(), ") has not ended and holds what is needed"),
+        .sentence = absl::StrCat("container ", id, " was killed, but its tony-executor", executor,
+                                 " has not ended and holds what is needed"),
         .unblock = "its end"};
   }
   return std::nullopt;
@@ -485,6 +487,7 @@ void LocalBackend::Kill(const std::string& container_id) {
   });
   if (launch != launches_.end()) {
     live.state = State::kFailedToStart;
+    live.killed = true;
     return Later([this, container_id] {
       End(container_id, {.lost = true, .sentence = "killed before its tony-executor was started"});
     });

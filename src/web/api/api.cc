@@ -216,6 +216,12 @@ void Api::ShowConfig(const Call& call) {
 // The answer may outlive this object, so it holds nothing of it.
 void Api::ShowStacks(const Call& call) {
   JobStacks* const stacks = parts_.stacks;
+  if (!parts_.direct) {
+    const std::string command = absl::StrCat("tony stacks ", call.job.view.job.job_id);
+    return call.respond(ProblemResponse(
+        503, absl::StrCat("Stacks are not shown through a proxy; ", command, " shows them."),
+        command));
+  }
   if (!call.request.post) {
     return call.respond(JsonResponse(Dump(StacksJson(stacks ? stacks->last() : nullptr))));
   }

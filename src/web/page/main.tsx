@@ -129,7 +129,7 @@ function Page() {
   const metrics = useResource<{ metrics: Meaning[] }>(offered(job, "metrics"), "metrics", 10_000, [state.generation]);
   const advice = useResource<Advice>(offered(job, "advice"), "advice", kRarely, [!!job?.verdict]);
   const [taken, setTaken] = useState(0);
-  const stacks = useResource<Stacks>(offered(job, "stacks"), "stacks", kRarely, [taken, job?.notes.length]);
+  const stacks = useResource<Stacks>(proxied ? null : offered(job, "stacks"), "stacks", kRarely, [taken, job?.notes.length]);
   const memory = useMemo(() => memoryByType(config?.keys ?? []), [config]);
   const restarts = useMemo(() => timeline.epochs.map((epoch) => epoch.millis), [timeline]);
 
@@ -184,7 +184,7 @@ function Page() {
         />
         {advice && <AdviceSection advice={advice} />}
         {stacks && (
-          <StacksSection job={job} stacks={stacks} utc={utc} proxied={proxied} onTaken={() => setTaken(taken + 1)} />
+          <StacksSection job={job} stacks={stacks} utc={utc} onTaken={() => setTaken(taken + 1)} />
         )}
         <Past job={job} utc={utc} />
         {config && <Config keys={config.keys} />}

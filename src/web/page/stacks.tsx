@@ -26,12 +26,11 @@ interface StacksProps {
   job: Job;
   stacks: Stacks;
   utc: boolean;
-  proxied: boolean;
   /** New ones are there. */
   onTaken: () => void;
 }
 
-export function StacksSection({ job, stacks, utc, proxied, onTaken }: StacksProps) {
+export function StacksSection({ job, stacks, utc, onTaken }: StacksProps) {
   const [busy, setBusy] = useState(false);
   const [trouble, setTrouble] = useState("");
   const take = async () => {
@@ -51,12 +50,12 @@ export function StacksSection({ job, stacks, utc, proxied, onTaken }: StacksProp
     <section id="stacks">
       <h2>Stacks</h2>
       <div class="tools">
-        {job.may.stacks && !proxied && (
+        {job.may.stacks && (
           <button disabled={busy} onClick={() => void take()}>
             {busy ? "Taking …" : "Take the stacks of all tasks"}
           </button>
         )}
-        {!ended && (proxied || !job.may.stacks) && (
+        {!ended && !job.may.stacks && (
           <span class="quiet">
             New ones: <code>tony stacks {job.id}</code>
           </span>

@@ -93,5 +93,14 @@ TEST_F(ApiStacksTest, StacksAreTakenOnAProperRequestOfARunningJobOnly) {
   EXPECT_FALSE(GetJson("api/v1/jobs/job-1")["may"]["stacks"].get<bool>());
 }
 
+TEST_F(ApiStacksTest, ThroughAProxyNoneAreShown) {
+  stacks_.TakeAll([](const absl::StatusOr<core::StackReport>&) {});
+  api_ = std::make_unique<Api>(Api::Parts{
+      .loop = driver_.loop(), .job = job_, .stacks = &stacks_, .direct = false, .timing = timing_});
+  const HttpResponse refused = Get("api/v1/jobs/job-1/stacks");
+  EXPECT_EQ(refused.status, 503);
+  EXPECT_EQ(Json::parse(refused.body)["command"], "tony stacks job-1");
+}
+
 }  // namespace
 }  // namespace tony::web

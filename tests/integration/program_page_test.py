@@ -73,6 +73,8 @@ class ProgramPageTest(integration_case.JobTest):
         self.assertEqual(self.may(job, page)["open"], True)
         self.assertIn('href="visualization"', page.get(page.base)[2])
         self.assertEqual(visitor.get("/a%2Fb?c=d")["path"], "/a%2Fb?c=d")
+        _, headers, _ = visitor.ask()
+        self.assertRegex(headers["Content-Security-Policy"], f"^frame-ancestors 'self' http://{page.host}")
 
         # It dies within an answer, which must not look complete, and then is not there any more.
         with self.assertRaises((http.client.IncompleteRead, ConnectionError)):

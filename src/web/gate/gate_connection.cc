@@ -133,7 +133,7 @@ void GateConnection::OnProgramRead(absl::StatusOr<std::string> bytes) {
 }
 
 void GateConnection::TakeResponse(const std::string& bytes) {
-  const absl::StatusOr<std::optional<ResponseHead>> head = response_reader_.Take(bytes);
+  absl::StatusOr<std::optional<ResponseHead>> head = response_reader_.Take(bytes);
   if (!head.ok()) {
     return BadProgram(502, absl::StrCat("does not speak HTTP: ", head.status().message()));
   }
@@ -145,6 +145,12 @@ void GateConnection::TakeResponse(const std::string& bytes) {
     return BadProgram(502, "has switched to a protocol that was not asked for");
   }
   Progress();
+  // A page at another port is the same site, so the cookie is sent with its frames. Without a
+  // policy another user's page could show the program in one and lead the visitor's clicks to it.
+  if (!websocket_) {
+    (*head)->lines.emplace_back("Content-Security-Policy",
+                                FramePolicy((*head)->lines, parts_.framed_by));
+  }
   SendToClient(RenderHead(**head, parts_.links.authority()) + response_reader_.rest());
   SendEarly();
 }

@@ -9,9 +9,13 @@
 #include <boost/beast/http/rfc7230.hpp>
 
 #include <limits>
+#include <set>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "web/http/cookies.h"
 
 namespace tony::web {
@@ -138,6 +142,26 @@ std::string OwnPath(const std::string& url, const std::string& authority) {
   return absl::StartsWith(path, "/") ? path : absl::StrCat("/", path);
 }
 
+/// The elements of all lines of that name, in lower case.
+std::set<std::string> ElementsOf(const HeadLines& lines, const char* name, const char* separators) {
+  std::set<std::string> elements;
+  for (const auto& [line_name, value] : lines) {
+    if (!absl::EqualsIgnoreCase(line_name, name)) continue;
+    for (const absl::string_view element : absl::StrSplit(value, absl::ByAnyChar(separators))) {
+      elements.insert(absl::AsciiStrToLower(absl::StripAsciiWhitespace(element)));
+    }
+  }
+  return elements;
+}
+
+/// Whether the program has a policy of its own about frames.
+bool HasFramePolicy(const HeadLines& lines) {
+  const auto directives = ElementsOf(lines, "Content-Security-Policy", ",;");
+  return std::any_of(directives.begin(), directives.end(), [](const std::string& directive) {
+    return directive.substr(0, directive.find_first_of(" \t")) == "frame-ancestors";
+  });
+}
+
 void AddLine(const std::string& name, const std::string& value, std::string& text) {
   absl::StrAppend(&text, name, ": ", value, "\r\n");
 }
@@ -232,6 +256,22 @@ std::string RenderHead(const ResponseHead& head, const std::string& authority) {
   if (head.websocket) AddLine("Upgrade", "websocket", text);
   AddLine("Connection", head.websocket ? "Upgrade" : "close", text);
   return text + "\r\n";
+}
+
+// X-Frame-Options counts only where the program has no policy about frames itself (HTML, "the
+// X-Frame-Options header"). Contradictory values forbid all frames, as browsers understand them.
+std::string FramePolicy(const HeadLines& lines, const std::vector<std::string>& framed_by) {
+  std::string allowed = absl::StrCat("'self' ", absl::StrJoin(framed_by, " "));
+  if (!HasFramePolicy(lines)) {
+    const auto options = ElementsOf(lines, "X-Frame-Options", ",");
+    const bool same_origin = options.contains("sameorigin");
+    if (options.contains("deny") || (same_origin && options.size() > 1)) {
+      allowed = "'none'";
+    } else if (same_origin) {
+      allowed = "'self'";
+    }
+  }
+  return absl::StrCat("frame-ancestors ", allowed);
 }
 
 }  // namespace tony::web

@@ -91,4 +91,10 @@ std::string RenderHead(const RequestHead& head);
 /// Cookies with names of tony's are left out: they would take the place of a visitor's login.
 std::string RenderHead(const ResponseHead& head, const std::string& authority);
 
+/// A Content-Security-Policy for a response of the program with these lines: its own pages and
+/// those of the origins `framed_by` may show it in frames, nobody else may. The program's own
+/// policies stay in force beside it. X-Frame-Options does not, since browsers ignore it beside such
+/// a policy; so what it forbids is forbidden here.
+std::string FramePolicy(const HeadLines& lines, const std::vector<std::string>& framed_by);
+
 }  // namespace tony::web

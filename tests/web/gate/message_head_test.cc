@@ -127,6 +127,30 @@ TEST(ResponseHeadTest, ARedirectionStaysAtTheGate) {
   EXPECT_EQ(location("https://example.org/"), "https://example.org/");
 }
 
+TEST(ResponseHeadTest, FramesOfTheProgramAndOfThePageOnly) {
+  const auto policy = [](const HeadLines& lines) {
+    return FramePolicy(lines, {"http://127.0.0.1:8080"});
+  };
+  const std::string both = "frame-ancestors 'self' http://127.0.0.1:8080";
+  EXPECT_EQ(policy({}), both);
+  EXPECT_EQ(policy({{"Content-Security-Policy", "default-src 'self'"}}), both);
+  // Browsers ignore X-Frame-Options beside frame-ancestors, so the policy has to say it.
+  EXPECT_EQ(policy({{"x-frame-options", "SameOrigin"}}), "frame-ancestors 'self'");
+  EXPECT_EQ(policy({{"X-Frame-Options", "DENY"}}), "frame-ancestors 'none'");
+  EXPECT_EQ(policy({{"X-Frame-Options", "DENY"}, {"X-Frame-Options", "SAMEORIGIN"}}),
+            "frame-ancestors 'none'");
+  EXPECT_EQ(policy({{"X-Frame-Options", "SAMEORIGIN, what"}}), "frame-ancestors 'none'");
+  EXPECT_EQ(policy({{"X-Frame-Options", "ALLOWALL"}}), both);
+  // They ignore it beside the program's own, too, which stays as it is.
+  EXPECT_EQ(policy({{"X-Frame-Options", "DENY"},
+                    {"content-security-policy", "img-src a; Frame-Ancestors http://a"}}),
+            both);
+  EXPECT_EQ(policy({{"X-Frame-Options", "DENY"},
+                    {"Content-Security-Policy-Report-Only", "frame-ancestors 'self'"},
+                    {"Content-Security-Policy", "report-uri /frame-ancestors"}}),
+            "frame-ancestors 'none'");
+}
+
 TEST(ResponseHeadTest, InterimResponsesArePassedOver) {
   EXPECT_EQ(
       PassedResponse("HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n"

@@ -80,8 +80,25 @@ TEST_F(ProgramGateTest, CarriesARequestAndItsResponse) {
   program_.Say(0, std::string("lo"));
   program_.Say(0, std::string());
   ASSERT_TRUE(AwaitEnd(client));
-  EXPECT_EQ(client.received, "HTTP/1.1 200 OK\r\nX: y\r\nConnection: close\r\n\r\nhello");
+  EXPECT_EQ(client.received,
+            "HTTP/1.1 200 OK\r\nX: y\r\nContent-Security-Policy: frame-ancestors 'self' "
+            "http://127.0.0.1:8080 http://localhost:8080\r\nConnection: close\r\n\r\nhello");
   EXPECT_TRUE(program_.ends[0]->gone);
+}
+
+TEST_F(ProgramGateTest, NoForeignPageShowsTheProgramInAFrame) {
+  Start();
+  RawClient client;
+  Send(client, Get());
+  ASSERT_TRUE(AwaitRequest(0, "\r\n\r\n"));
+  program_.Say(0, std::string("HTTP/1.0 200 OK\r\nX-Frame-Options: SAMEORIGIN\r\n"
+                              "Content-Security-Policy: frame-ancestors *\r\n\r\n"));
+  program_.Say(0, std::string());
+  ASSERT_TRUE(AwaitEnd(client));
+  // Both policies apply, so the program's own can only forbid more.
+  EXPECT_THAT(client.received, HasSubstr("\r\nContent-Security-Policy: frame-ancestors *\r\n"
+                                         "Content-Security-Policy: frame-ancestors 'self' "
+                                         "http://127.0.0.1:8080"));
 }
 
 TEST_F(ProgramGateTest, NoSecondRequestPassesUnchecked) {

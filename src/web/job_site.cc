@@ -96,7 +96,7 @@ void JobSite::Handle(const HttpRequest& request, const HttpServer::Respond& resp
     }
     HttpResponse page;
     page.body = RenderJobPage(job, sources_.now_millis(), sources_.gate != nullptr);
-    if (sources_.gate != nullptr) page.frames = sources_.gate->origins();
+    if (sources_.gate != nullptr) page.frames = {sources_.gate->origin()};
     return respond(std::move(page));
   }
   if (std::optional<HttpResponse> file = FindPageFile(place, request.accepts_gzip)) {
@@ -105,7 +105,7 @@ void JobSite::Handle(const HttpRequest& request, const HttpServer::Respond& resp
   if (place == kProgramLink && sources_.gate != nullptr) {
     HttpResponse way;
     way.status = 303;
-    way.headers.emplace_back("Location", sources_.gate->Invite(request.host));
+    way.headers.emplace_back("Location", sources_.gate->Invite());
     return respond(std::move(way));
   }
   constexpr char kLogs[] = "logs/";

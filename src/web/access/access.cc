@@ -5,9 +5,12 @@
 #include <algorithm>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 
 namespace tony::web {
 namespace {
+
+constexpr char kLoopbackHost[] = "127.0.0.1";
 
 bool IsAmong(const std::string& text, const std::vector<std::string>& list) {
   return std::any_of(list.begin(), list.end(),
@@ -26,6 +29,20 @@ std::optional<HttpResponse> CheckHostAndOrigin(const HttpRequest& request,
     return ErrorResponse(403, "Another site's page may not ask for this one.");
   }
   return std::nullopt;
+}
+
+std::string LoopbackOrigin(int port) { return absl::StrCat("http://", kLoopbackHost, ":", port); }
+
+// The sentence names the address instead of redirecting to it: a code in it is not led on.
+std::optional<HttpResponse> CheckLoopbackHostAndOrigin(const HttpRequest& request, int port) {
+  const std::string host = absl::StrCat(kLoopbackHost, ":", port);
+  if (!IsAmong(request.host, {host})) {
+    return ErrorResponse(
+        403, absl::StrCat("The address of this page begins with ", LoopbackOrigin(port),
+                          ". Another name is not accepted, not even localhost, which may lead to "
+                          "the server of another user at the same port."));
+  }
+  return CheckHostAndOrigin(request, {host}, {LoopbackOrigin(port)});
 }
 
 }  // namespace tony::web

@@ -32,4 +32,11 @@ std::optional<HttpResponse> CheckHostAndOrigin(const HttpRequest& request,
                                                const std::vector<std::string>& hosts,
                                                const std::vector<std::string>& origins);
 
+/// The origin of a server at `port` of 127.0.0.1: "http://127.0.0.1:8080". "localhost" may be [::1]
+/// as well, where another user may listen at the same port: his page would have the same origin.
+std::string LoopbackOrigin(int port);
+
+/// CheckHostAndOrigin() for such a server, which has no other name than that one.
+std::optional<HttpResponse> CheckLoopbackHostAndOrigin(const HttpRequest& request, int port);
+
 }  // namespace tony::web

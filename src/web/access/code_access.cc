@@ -13,19 +13,16 @@ constexpr char kCookie[] = "tony-page";
 CodeAccess::CodeAccess(const Clock& clock, Options options)
     : options_(std::move(options)),
       base_path_(absl::StrCat("/", RandomToken(), "/")),
-      hosts_{absl::StrCat("127.0.0.1:", options_.port), absl::StrCat("localhost:", options_.port)},
-      origins_{absl::StrCat("http://127.0.0.1:", options_.port),
-               absl::StrCat("http://localhost:", options_.port)},
       visits_(clock, options_.lives) {}
 
 std::string CodeAccess::Invite() {
-  return absl::StrCat("http://", hosts_.front(), base_path_, "?code=", visits_.MakeCode());
+  return absl::StrCat(LoopbackOrigin(options_.port), base_path_, "?code=", visits_.MakeCode());
 }
 
 // A request must come from this machine and carry the random path before a cookie or a code is
 // compared.
 std::optional<HttpResponse> CodeAccess::Check(const HttpRequest& request) {
-  if (auto refused = CheckHostAndOrigin(request, hosts_, origins_)) return refused;
+  if (auto refused = CheckLoopbackHostAndOrigin(request, options_.port)) return refused;
   if (request.peer_address != "127.0.0.1") return Refuse("It is shown on its own machine only");
   if (!absl::StartsWith(request.path, base_path_)) return Refuse("Who may see it has an address");
   const auto cookie = request.cookies.find(kCookie);

@@ -3,7 +3,6 @@
 
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "common/clock.h"
 #include "web/access/access.h"
@@ -48,8 +47,6 @@ class CodeAccess : public Access {
 
   const Options options_;
   const std::string base_path_;
-  const std::vector<std::string> hosts_;
-  const std::vector<std::string> origins_;
   Visits visits_;
 };
 

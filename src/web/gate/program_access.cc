@@ -27,18 +27,16 @@ ProgramAccess::ProgramAccess(const Clock& clock, Options options)
     : options_(std::move(options)),
       login_(absl::StrCat("/", RandomToken(), "/")),
       cookie_(absl::StrCat("tony-program-", options_.port)),
-      hosts_{absl::StrCat("127.0.0.1:", options_.port), absl::StrCat("localhost:", options_.port)},
-      origins_{absl::StrCat("http://127.0.0.1:", options_.port),
-               absl::StrCat("http://localhost:", options_.port)},
       visits_(clock, options_.lives) {}
 
-std::string ProgramAccess::Invite(const std::string& page_host) {
-  const bool by_name = absl::StartsWithIgnoreCase(page_host, "localhost");
-  return absl::StrCat(origins_[by_name ? 1 : 0], login_, "?code=", visits_.MakeCode());
+std::string ProgramAccess::origin() const { return LoopbackOrigin(options_.port); }
+
+std::string ProgramAccess::Invite() {
+  return absl::StrCat(origin(), login_, "?code=", visits_.MakeCode());
 }
 
 std::optional<HttpResponse> ProgramAccess::Check(const RequestHead& head) {
-  if (auto refused = CheckHostAndOrigin(head.facts, hosts_, origins_)) return refused;
+  if (auto refused = CheckLoopbackHostAndOrigin(head.facts, options_.port)) return refused;
   // A service worker would stay in the browser and answer for whoever has this port next, another
   // job's page perhaps.
   if (head.service_worker) {

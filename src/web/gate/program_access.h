@@ -3,7 +3,6 @@
 
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "common/clock.h"
 #include "web/access/visits.h"
@@ -31,12 +30,10 @@ class ProgramAccess {
   /// `clock` must outlive this.
   ProgramAccess(const Clock& clock, Options options);
 
-  /// Makes a code and returns the address to visit, on the host by which `page_host`
-  /// ("localhost:8080") names this machine: the cookie is sent to frames in pages of the same host
-  /// only.
-  std::string Invite(const std::string& page_host);
-  /// The gate's origins, by both of the host's names.
-  const std::vector<std::string>& origins() const { return origins_; }
+  /// Makes a code and returns the address to visit.
+  std::string Invite();
+  /// The gate's.
+  std::string origin() const;
   /// Returns the answer to a request that does not pass; nothing if it does. A request passes with
   /// the cookie, under the host's own name. Another origin's page may lead here, but may not use
   /// the program.
@@ -49,8 +46,6 @@ class ProgramAccess {
   const Options options_;
   const std::string login_;  ///< "/PLACE/"
   const std::string cookie_;
-  const std::vector<std::string> hosts_;
-  const std::vector<std::string> origins_;
   Visits visits_;
 };
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
+#include "web/access/access.h"
 
 namespace tony::web {
 
@@ -13,8 +13,7 @@ ProgramGate::ProgramGate(EventLoop& loop, ProgramLinks& links, Options options)
     : loop_(loop),
       links_(links),
       options_(std::move(options)),
-      page_origins_{absl::StrCat("http://127.0.0.1:", options_.page_port),
-                    absl::StrCat("http://localhost:", options_.page_port)} {}
+      page_origins_{LoopbackOrigin(options_.page_port)} {}
 
 absl::StatusOr<std::unique_ptr<ProgramGate>> ProgramGate::Start(EventLoop& loop, const Clock& clock,
                                                                 PeerCheck peers,

@@ -41,8 +41,8 @@ class ProgramGate {
 
   int port() const { return listener_->port(); }
   /// See ProgramAccess.
-  std::string Invite(const std::string& page_host) { return access_->Invite(page_host); }
-  const std::vector<std::string>& origins() const { return access_->origins(); }
+  std::string Invite() { return access_->Invite(); }
+  std::string origin() const { return access_->origin(); }
 
  private:
   ProgramGate(EventLoop& loop, ProgramLinks& links, Options options);
@@ -51,7 +51,7 @@ class ProgramGate {
   EventLoop& loop_;
   ProgramLinks& links_;
   const Options options_;
-  const std::vector<std::string> page_origins_;
+  const std::vector<std::string> page_origins_;  ///< one
   LogLimit crowd_log_;
   std::unique_ptr<ProgramAccess> access_;
   std::list<std::unique_ptr<GateConnection>> connections_;  ///< oldest first

@@ -129,9 +129,22 @@ TEST_F(CodeAccessTest, OtherNamesSitesPlacesAndMachines) {
   request.peer_address = "10.0.0.1";
   EXPECT_EQ(StatusOf(access_.Check(request)), 403);
   request = Get(url);
-  request.host = "localhost:8080";
   request.origin = "http://localhost:8080";
+  EXPECT_EQ(StatusOf(access_.Check(request)), 403);
+  request.origin = "http://127.0.0.1:8080";
   EXPECT_EQ(StatusOf(access_.Check(request)), 303);
+}
+
+// Another user may listen at [::1], which is "localhost" as well.
+TEST_F(CodeAccessTest, TheHostHasOneName) {
+  HttpRequest request = Get(access_.Invite());
+  request.host = "localhost:8080";
+  const std::optional<HttpResponse> refused = access_.Check(request);
+  EXPECT_EQ(StatusOf(refused), 403);
+  EXPECT_TRUE(refused->headers.empty());  // nothing leads the code on
+  EXPECT_TRUE(absl::StrContains(refused->sentence, "http://127.0.0.1:8080.")) << refused->sentence;
+  request.host = "127.0.0.1:8080";
+  EXPECT_EQ(StatusOf(access_.Check(request)), 303);  // the code is still good
 }
 
 TEST_F(CodeAccessTest, PlacesAndCodesAreDrawnAnew) {

@@ -24,7 +24,7 @@ class ProgramAccessTest : public ::testing::Test {
     return response ? response->status : 200;
   }
   std::string Visit() {
-    const auto response = access_.Check(At(access_.Invite("127.0.0.1:8080")));
+    const auto response = access_.Check(At(access_.Invite()));
     EXPECT_TRUE(response && response->status == 303);
     EXPECT_EQ(response->headers.at(0).second, "/");
     const std::string cookie = response->headers.at(1).second;
@@ -51,9 +51,24 @@ TEST_F(ProgramAccessTest, ACodeGivesACookieAndTheCookieTheProgram) {
   EXPECT_EQ(Status(WithCookie()), 403);
 }
 
-TEST_F(ProgramAccessTest, TheAddressHasTheHostOfThePage) {
-  EXPECT_TRUE(absl::StartsWith(access_.Invite("127.0.0.1:8080"), "http://127.0.0.1:8081/"));
-  EXPECT_TRUE(absl::StartsWith(access_.Invite("localhost:8080"), "http://localhost:8081/"));
+TEST_F(ProgramAccessTest, TheHostHasOneName) {
+  EXPECT_TRUE(absl::StartsWith(access_.Invite(), "http://127.0.0.1:8081/"));
+  // Another user may listen at [::1], which is "localhost" as well.
+  RequestHead head = At(access_.Invite());
+  for (const char* name : {"localhost:8081", "[::1]:8081", "127.0.0.1"}) {
+    head.facts.host = name;
+    const auto refused = access_.Check(head);
+    ASSERT_TRUE(refused) << name;
+    EXPECT_EQ(refused->status, 403) << name;
+    EXPECT_TRUE(refused->headers.empty()) << name;
+    EXPECT_TRUE(absl::StrContains(refused->sentence, "http://127.0.0.1:8081."))
+        << refused->sentence;
+  }
+  head.facts.host = "127.0.0.1:8081";
+  head.facts.origin = "http://localhost:8081";
+  EXPECT_EQ(Status(head), 403);
+  head.facts.origin = "";
+  EXPECT_EQ(Status(head), 303);  // the code is still good
 }
 
 TEST_F(ProgramAccessTest, WithoutACookieTheSentenceNamesTheCommand) {
@@ -64,18 +79,18 @@ TEST_F(ProgramAccessTest, WithoutACookieTheSentenceNamesTheCommand) {
 }
 
 TEST_F(ProgramAccessTest, ACodeIsGoodOnceAndForAShortTime) {
-  const std::string url = access_.Invite("127.0.0.1:8080");
+  const std::string url = access_.Invite();
   EXPECT_EQ(Status(At(url + "0")), 403);
   EXPECT_EQ(Status(At(url)), 303);
   EXPECT_EQ(Status(At(url)), 403);
-  const std::string late = access_.Invite("127.0.0.1:8080");
+  const std::string late = access_.Invite();
   clock_.Advance(std::chrono::minutes(2));
   EXPECT_EQ(Status(At(late)), 403);
 }
 
 TEST_F(ProgramAccessTest, TheLoginIsNeverTheProgrammes) {
   // The address of the first visit, from the history, with a cookie.
-  RequestHead again = At(access_.Invite("127.0.0.1:8080"));
+  RequestHead again = At(access_.Invite());
   again.target.back() = again.target.back() == '0' ? '1' : '0';
   again.facts.cookies["tony-program-8081"] = cookie_;
   const auto led = access_.Check(again);
@@ -86,7 +101,7 @@ TEST_F(ProgramAccessTest, TheLoginIsNeverTheProgrammes) {
 
 TEST_F(ProgramAccessTest, OtherCookiesDoNotHelp) {
   ProgramAccess other(clock_, {.job_id = "job-2", .port = 8081});
-  const auto welcome = other.Check(At(other.Invite("127.0.0.1:8080")));
+  const auto welcome = other.Check(At(other.Invite()));
   ASSERT_TRUE(welcome);
   const std::string cookie = welcome->headers.at(1).second;
   RequestHead head = Get("/");

@@ -9,6 +9,12 @@
 #include "common/logging.h"
 
 namespace tony::web {
+namespace {
+
+/// A WebSocket's early bytes: beyond that the client is read no further until the program answers.
+constexpr size_t kMostEarlyBytes = size_t{64} * 1024;
+
+}  // namespace
 
 GateConnection::GateConnection(const Parts& parts, std::unique_ptr<TcpSocket> socket,
                                OnOver on_over)
@@ -59,15 +65,23 @@ void GateConnection::OnClientRead(absl::StatusOr<std::string> bytes) {
     case State::kCarrying:
       break;
   }
-  if (websocket_) return SendToProgram(*std::move(bytes));
+  if (websocket_) {
+    early_ += *bytes;
+    return SendEarly();
+  }
   if (body_left_ > 0) {
-    // Bytes behind the body would be a second request, which is not served.
     if (bytes->size() > body_left_) bytes->resize(body_left_);
     body_left_ -= bytes->size();
     return SendToProgram(*std::move(bytes));
   }
-  // A client may speak before the WebSocket is there; otherwise it is not read any more.
-  if (request_.websocket) early_ = *std::move(bytes);
+  // A client may speak before the WebSocket is there. Other bytes behind the request would be a
+  // second one, which is not served: they are dropped, and the client is read on until it leaves.
+  if (request_.websocket && !answered_) early_ += *bytes;
+  ReadMore();
+}
+
+void GateConnection::ReadMore() {
+  if (early_.size() < kMostEarlyBytes) ReadClient();
 }
 
 void GateConnection::TakeHead(const std::string& bytes) {
@@ -97,15 +111,16 @@ void GateConnection::Carry() {
 }
 
 // The client is read again once the program's side has taken the piece. The program's answer may
-// come before that is known here, so a WebSocket's early bytes are sent by whoever comes last.
+// come before that is known here, so a WebSocket's early bytes are sent by whoever comes last. A
+// read may be under way meanwhile: what it brings waits in early_, too.
 void GateConnection::SendToProgram(std::string bytes) {
   Progress();
   writing_ = true;
   link_->Write(std::move(bytes), [this] {
     writing_ = false;
     Progress();
-    if (early_.empty()) return ReadClient();
-    SendEarly();
+    if (websocket_ && !early_.empty()) return SendEarly();
+    ReadMore();
   });
 }
 
@@ -152,7 +167,9 @@ void GateConnection::TakeResponse(const std::string& bytes) {
                                 FramePolicy((*head)->lines, parts_.framed_by));
   }
   SendToClient(RenderHead(**head, parts_.links.authority()) + response_reader_.rest());
-  SendEarly();
+  if (websocket_) return SendEarly();
+  early_.clear();
+  if (body_left_ == 0) ReadClient();
 }
 
 void GateConnection::SendToClient(std::string bytes) {

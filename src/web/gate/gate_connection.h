@@ -59,6 +59,8 @@ class GateConnection {
   /// Something has passed.
   void Progress();
   void ReadClient();
+  /// Unless the client has sent too much early.
+  void ReadMore();
   void OnClientRead(absl::StatusOr<std::string> bytes);
   void TakeHead(const std::string& bytes);
   void Carry();
@@ -81,7 +83,7 @@ class GateConnection {
   ResponseHeadReader response_reader_;
   RequestHead request_;
   uint64_t body_left_ = 0;  ///< of the request's, that has not come yet
-  std::string early_;       ///< bytes of a WebSocket that is not there yet
+  std::string early_;       ///< bytes of a WebSocket that wait until it is there, or for writing_
   bool reading_ = false;    ///< bytes of the client are waited for
   bool writing_ = false;    ///< the program's side has not taken the last piece yet
   bool answered_ = false;   ///< the response's head has come

@@ -19,6 +19,9 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
+/// More than the buffers of two sockets hold.
+constexpr size_t kMuch = size_t{64} << 20;
+
 constexpr char kOk[] = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 
 class ProgramGateTest : public ::testing::Test {
@@ -60,11 +63,51 @@ class ProgramGateTest : public ::testing::Test {
     });
   }
 
+  /// A visitor of its own gets what the program says; false if it doesn't.
+  bool ServeAnother() {
+    const size_t end = program_.ends.size();
+    RawClient other;
+    Send(other, Get());
+    if (!AwaitRequest(end, "\r\n\r\n")) return false;
+    program_.Say(end, std::string(kOk));
+    program_.Say(end, std::string());
+    return AwaitEnd(other);
+  }
+
+  /// Begins to write `bytes`, and returns when all are written, or when no more of them are while
+  /// several other visitors are served. What is left then is written on.
+  void WriteUntilHeldBack(RawClient& client, const std::string& bytes) {
+    outgoing_ = bytes;
+    written_ = 0;
+    WritePiece(client);
+    constexpr int kVisits = 10;
+    size_t before = 0;
+    for (int visits = 0; visits < kVisits && !AllWritten(); ++visits) {
+      ASSERT_TRUE(ServeAnother());
+      if (written_ > before) visits = 0;
+      before = written_;
+    }
+  }
+  void WritePiece(RawClient& client) {
+    constexpr size_t kPiece = size_t{1} << 20;
+    std::string piece = outgoing_.substr(written_, kPiece);
+    const size_t bytes = piece.size();
+    client.socket->Write(std::move(piece), [this, &client, bytes](const absl::Status& status) {
+      ASSERT_TRUE(status.ok()) << status;
+      written_ += bytes;
+      driver_.Changed();
+      if (!AllWritten()) WritePiece(client);
+    });
+  }
+  bool AllWritten() const { return written_ == outgoing_.size(); }
+
   LoopDriver driver_;
   FakeClock clock_;
   FakeProgram program_{driver_};
   std::unique_ptr<ProgramGate> gate_;
   std::string cookie_;
+  std::string outgoing_;
+  size_t written_ = 0;  ///< bytes of it
 };
 
 TEST_F(ProgramGateTest, CarriesARequestAndItsResponse) {
@@ -261,6 +304,61 @@ TEST_F(ProgramGateTest, AClientThatGoesAwayEndsTheTunnel) {
   ASSERT_TRUE(AwaitRequest(0, "\r\n\r\n"));
   client.socket.reset();
   EXPECT_TRUE(driver_.Await([&] { return program_.ends[0]->gone; }));
+}
+
+TEST_F(ProgramGateTest, BytesBehindTheRequestDoNotHideThatTheClientGoesAway) {
+  Start();
+  const std::string upgrade = "Connection: Upgrade\r\nUpgrade: websocket\r\n";
+  const std::vector<std::string> requests = {Get() + "\r\n",
+                                             Head("POST", "/", cookie_, "Content-Length: 4\r\n"),
+                                             Head("GET", "/ws", cookie_, upgrade) + "early"};
+  for (const std::string& request : requests) {
+    const size_t own = program_.ends.size();
+    RawClient client;
+    Send(client, request);
+    ASSERT_TRUE(AwaitRequest(own, "\r\n\r\n"));
+    // One piece with the end of the body and more, and others behind it.
+    for (const std::string more : {"body\r\n", "more", "and more"}) {
+      client.socket->Write(more, [](const absl::Status&) {});
+      ASSERT_TRUE(ServeAnother());  // the gate has had the time to read it
+    }
+    client.socket->EndWriting();
+    EXPECT_TRUE(driver_.Await([&] { return program_.ends[own]->gone; })) << request;
+    EXPECT_THAT(program_.ends[own]->received, Not(HasSubstr("more"))) << request;
+  }
+}
+
+TEST_F(ProgramGateTest, EarlyBytesOfAWebSocketAreBoundedAndComeInOrder) {
+  Start();
+  RawClient client;
+  Send(client, Head("GET", "/ws", cookie_, "Connection: Upgrade\r\nUpgrade: websocket\r\n"));
+  ASSERT_TRUE(AwaitRequest(0, "\r\n\r\n"));
+  const size_t head = program_.ends[0]->received.size();
+  std::string sent;
+  for (int i = 0; sent.size() < kMuch; ++i) absl::StrAppend(&sent, i, ",");
+  WriteUntilHeldBack(client, sent);
+  EXPECT_FALSE(AllWritten());
+  program_.Say(0, std::string("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n"
+                              "Connection: Upgrade\r\n\r\n"));
+  ASSERT_TRUE(
+      driver_.Await([&] { return program_.ends[0]->received.size() == head + sent.size(); }));
+  EXPECT_TRUE(program_.ends[0]->received.substr(head) == sent);
+}
+
+TEST_F(ProgramGateTest, EarlyBytesOfARefusedWebSocketAreDropped) {
+  Start();
+  RawClient client;
+  Send(client, Head("GET", "/ws", cookie_, "Connection: Upgrade\r\nUpgrade: websocket\r\n"));
+  ASSERT_TRUE(AwaitRequest(0, "\r\n\r\n"));
+  const std::string request = program_.ends[0]->received;
+  const std::string sent(kMuch, 'x');
+  WriteUntilHeldBack(client, sent);
+  EXPECT_FALSE(AllWritten());
+  program_.Say(0, std::string("HTTP/1.1 403 Forbidden\r\n\r\n"));
+  ASSERT_TRUE(driver_.Await([&] { return AllWritten(); }));
+  client.socket->EndWriting();
+  EXPECT_TRUE(driver_.Await([&] { return program_.ends[0]->gone; }));
+  EXPECT_EQ(program_.ends[0]->received, request);
 }
 
 TEST_F(ProgramGateTest, SlowOnes) {

@@ -94,6 +94,7 @@ class ProgramPageTest(integration_case.JobTest):
         self.assertEqual((status, headers["Connection"], headers["Set-Cookie"]), (200, "close", "own=1; Path=/"))
         sent = dict(json.loads(text)["headers"])
         self.assertEqual((sent["Cookie"], sent["Host"], sent["X-Own"]), ("_xsrf=1", visitor.host, "yes"))
+        self.assertNotIn("Clear-Site-Data", headers)
         # Without a cookie of its own, it sees none.
         self.assertNotIn("Cookie", dict(visitor.get("/headers")["headers"]))
         self.assertEqual(visitor.ask("/redirect")[1]["Location"], "/headers?x=1")

@@ -49,7 +49,7 @@ class Show(http.server.BaseHTTPRequestHandler):
         if self.path == "/ws":
             return self.echo()
         return self.answer(json.dumps({"path": self.path, "headers": self.headers.items()}).encode(),
-                           Set_Cookie="own=1; Path=/")
+                           Set_Cookie="own=1; Path=/", Clear_Site_Data='"cookies"')
 
     def do_POST(self):
         """The digest of what came."""

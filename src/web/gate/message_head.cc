@@ -83,7 +83,7 @@ RequestHead HeadOf(const http::request_parser<http::empty_body>& parser) {
   head.target = std::string(fields.target());
   for (auto& line : LinesOf(fields)) {
     if (absl::EqualsIgnoreCase(line.first, "Cookie")) {
-      for (auto& [name, value] : SplitCookies(line.second)) head.facts.cookies.emplace(name, value);
+      for (auto& cookie : SplitCookies(line.second)) head.cookies.push_back(std::move(cookie));
       // Kept for the program, without those of tony's.
       line.second = CookiesWithout(line.second, kOwnCookies);
       if (line.second.empty()) continue;
@@ -160,6 +160,18 @@ bool HasFramePolicy(const HeadLines& lines) {
   return std::any_of(directives.begin(), directives.end(), [](const std::string& directive) {
     return directive.substr(0, directive.find_first_of(" \t")) == "frame-ancestors";
   });
+}
+
+/// Whether the line of a response sets or removes cookies of tony's.
+bool TouchesOwnCookies(const std::string& name, absl::string_view value) {
+  // It would remove the cookies of the whole host, whose other ports are those of tony's pages.
+  if (absl::EqualsIgnoreCase(name, "Clear-Site-Data")) return true;
+  if (!absl::EqualsIgnoreCase(name, "Set-Cookie")) return false;
+  // Browsers send a cookie without a name, "=tony-page=x", as "tony-page=x".
+  while (!value.empty() && (value.front() == '=' || absl::ascii_isspace(value.front()))) {
+    value.remove_prefix(1);
+  }
+  return absl::StartsWith(value, kOwnCookies);
 }
 
 void AddLine(const std::string& name, const std::string& value, std::string& text) {
@@ -248,8 +260,7 @@ std::string RenderHead(const RequestHead& head) {
 std::string RenderHead(const ResponseHead& head, const std::string& authority) {
   std::string text = absl::StrCat("HTTP/1.1 ", head.status, " ", head.reason, "\r\n");
   for (const auto& [name, value] : head.lines) {
-    if (absl::EqualsIgnoreCase(name, "Set-Cookie") && absl::StartsWith(value, kOwnCookies))
-      continue;
+    if (TouchesOwnCookies(name, value)) continue;
     const bool leads_on = absl::EqualsIgnoreCase(name, "Location");
     AddLine(name, leads_on ? OwnPath(value, authority) : value, text);
   }

@@ -22,7 +22,8 @@ struct RequestHead {
   std::string method;
   std::string target;           ///< as it was sent; begins with '/'
   HeadLines lines;              ///< without Cookie
-  HttpRequest facts;            ///< host, origin, cookies, fetch_site, accept
+  HeadLines cookies;            ///< names and values, tony's too; a name may be there repeatedly
+  HttpRequest facts;            ///< host, origin, fetch_site, accept
   std::string fetch_mode;       ///< Sec-Fetch-Mode: "navigate"; empty: none
   bool service_worker = false;  ///< a browser asks for the script of a service worker
   bool websocket = false;       ///< the connection is to become a WebSocket
@@ -88,7 +89,8 @@ std::string RenderHead(const RequestHead& head);
 
 /// The bytes of a response for the client. A Location that names the program itself, `authority`
 /// ("host:6006") or that port of the loopback address, becomes a path: only the gate leads there.
-/// Cookies with names of tony's are left out: they would take the place of a visitor's login.
+/// Cookies with names of tony's are left out: they would take the place of a visitor's login. So is
+/// Clear-Site-Data, which would end the visitor's logins at all ports.
 std::string RenderHead(const ResponseHead& head, const std::string& authority);
 
 /// A Content-Security-Policy for a response of the program with these lines: its own pages and

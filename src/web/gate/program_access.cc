@@ -1,6 +1,7 @@
 // Host and origin are compared first, so that a page under a foreign name never gets to the cookie.
 #include "web/gate/program_access.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -45,8 +46,7 @@ std::optional<HttpResponse> ProgramAccess::Check(const RequestHead& head) {
   if (IsForeign(head) && !IsNavigation(head)) {
     return ErrorResponse(403, "Another page may lead to this one, but not use it.");
   }
-  const auto cookie = head.facts.cookies.find(cookie_);
-  const bool known = cookie != head.facts.cookies.end() && visits_.Knows(cookie->second);
+  const bool known = IsKnown(head);
   if (!absl::StartsWith(head.target, login_)) {
     if (known) return std::nullopt;
     return Refuse("Your browser has no (valid) cookie for it");
@@ -54,14 +54,24 @@ std::optional<HttpResponse> ProgramAccess::Check(const RequestHead& head) {
   const std::string begin = absl::StrCat(login_, "?code=");
   const std::string code =
       absl::StartsWith(head.target, begin) ? head.target.substr(begin.size()) : "";
-  if (head.method == "GET" && visits_.KnowsCode(code)) return Welcome(code);
+  if (head.method == "GET" && visits_.KnowsCode(code)) return Welcome(code, known);
   // The address of the first visit stays in the browser's history.
-  if (known) return Welcome("");
+  if (known) return Welcome("", known);
   return Refuse("The code in this address is wrong, too old, or was used already");
 }
 
-// Without a code the visitor has a cookie already, and is only led to the program.
-HttpResponse ProgramAccess::Welcome(const std::string& code) {
+// A script of the program may set a cookie with the same name for some of its paths, which browsers
+// send first. It must not log the visitor out, so each of them may be the one.
+bool ProgramAccess::IsKnown(const RequestHead& head) {
+  return std::any_of(head.cookies.begin(), head.cookies.end(), [&](const auto& cookie) {
+    return cookie.first == cookie_ && visits_.Knows(cookie.second);
+  });
+}
+
+// Without a code the visitor has a cookie already, and is only led to the program. A browser that
+// comes for the first time may have kept things of another job's program, which had this port
+// before. They go; cookies, which are those of all ports, stay.
+HttpResponse ProgramAccess::Welcome(const std::string& code, bool known) {
   HttpResponse response;
   response.status = 303;
   response.headers.emplace_back("Location", "/");
@@ -70,6 +80,7 @@ HttpResponse ProgramAccess::Welcome(const std::string& code) {
         "Set-Cookie",
         absl::StrCat(cookie_, "=", visits_.Begin(code), "; Path=/; HttpOnly; SameSite=Strict"));
   }
+  if (!known) response.headers.emplace_back("Clear-Site-Data", "\"cache\", \"storage\"");
   return response;
 }
 

@@ -40,7 +40,8 @@ class ProgramAccess {
   std::optional<HttpResponse> Check(const RequestHead& head);
 
  private:
-  HttpResponse Welcome(const std::string& code);
+  bool IsKnown(const RequestHead& head);
+  HttpResponse Welcome(const std::string& code, bool known);
   HttpResponse Refuse(const std::string& why) const;
 
   const Options options_;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_split.h"
 #include "tests/fuzz/support/fuzz_target.h"
 #include "tests/fuzz/targets.h"
 #include "web/gate/message_head.h"
@@ -65,6 +66,12 @@ std::optional<Passed> PassResponse(const std::vector<std::string>& pieces) {
     if (!head.ok()) return Passed{};
     if (!head->has_value()) continue;
     passed = {web::RenderHead(**head, kAuthority), reader.rest()};
+    for (const std::string& line : std::vector<std::string>(absl::StrSplit(passed.head, "\r\n"))) {
+      constexpr char kName[] = "Set-Cookie: ";
+      Require(!absl::StartsWithIgnoreCase(line, kName) ||
+                  !absl::StartsWith(line.substr(sizeof kName - 1), "tony-"),
+              "the program sets no cookie of tony's");
+    }
     complete = true;
   }
   return complete ? std::optional(passed) : std::nullopt;

@@ -57,7 +57,11 @@ TEST(RequestHeadTest, TheProgramLearnsNoCookieOfTonys) {
       "Cookie: tony-program-8082=4\r\n\r\n";
   const auto head = ReadRequest(text);
   ASSERT_TRUE(std::holds_alternative<RequestHead>(head));
-  EXPECT_EQ(std::get<RequestHead>(head).facts.cookies.at("tony-program-8081"), "3");
+  EXPECT_EQ(std::get<RequestHead>(head).cookies, (HeadLines{{"tony-page", "1"},
+                                                            {"_xsrf", "2|a"},
+                                                            {"tony-program-8081", "3"},
+                                                            {"b", "x=y"},
+                                                            {"tony-program-8082", "4"}}));
   EXPECT_EQ(Passed(text),
             "GET / HTTP/1.1\r\nHost: h\r\nCookie: _xsrf=2|a; b=x=y\r\nConnection: close\r\n\r\n");
 }
@@ -107,6 +111,16 @@ TEST(ResponseHeadTest, OnlyTheConnectionsOwnLinesChange) {
                      "\r\nbody"),
       "HTTP/1.1 404 NOT FOUND\r\nServer: w\r\nSet-Cookie: a=1\r\nSet-Cookie: b=2\r\n"
       "Connection: close\r\n\r\n");
+}
+
+TEST(ResponseHeadTest, TheVisitorsLoginsStayAsTheyAre) {
+  const std::string passed = PassedResponse(
+      "HTTP/1.1 200 OK\r\nclear-site-data: \"cookies\"\r\nSet-Cookie: =tony-page=1\r\n"
+      "set-cookie: = \ttony-page=2; Path=/\r\nSet-Cookie: ==tony-program-8081=3\r\n"
+      "Set-Cookie: =own\r\nSet-Cookie: own=tony-page\r\n\r\n");
+  EXPECT_EQ(passed,
+            "HTTP/1.1 200 OK\r\nSet-Cookie: =own\r\nSet-Cookie: own=tony-page\r\n"
+            "Connection: close\r\n\r\n");
 }
 
 TEST(ResponseHeadTest, ARedirectionStaysAtTheGate) {

@@ -35,7 +35,7 @@ class ProgramAccessTest : public ::testing::Test {
   }
   RequestHead WithCookie(const std::string& target = "/") {
     RequestHead head = Get(target);
-    head.facts.cookies["tony-program-8081"] = cookie_;
+    head.cookies.emplace_back("tony-program-8081", cookie_);
     return head;
   }
 
@@ -92,7 +92,7 @@ TEST_F(ProgramAccessTest, TheLoginIsNeverTheProgrammes) {
   // The address of the first visit, from the history, with a cookie.
   RequestHead again = At(access_.Invite());
   again.target.back() = again.target.back() == '0' ? '1' : '0';
-  again.facts.cookies["tony-program-8081"] = cookie_;
+  again.cookies.emplace_back("tony-program-8081", cookie_);
   const auto led = access_.Check(again);
   ASSERT_TRUE(led);
   EXPECT_EQ(led->status, 303);
@@ -105,11 +105,39 @@ TEST_F(ProgramAccessTest, OtherCookiesDoNotHelp) {
   ASSERT_TRUE(welcome);
   const std::string cookie = welcome->headers.at(1).second;
   RequestHead head = Get("/");
-  head.facts.cookies["tony-program-8081"] = cookie.substr(18, 32);
+  head.cookies.emplace_back("tony-program-8081", cookie.substr(18, 32));
   EXPECT_EQ(Status(head), 403);
   head = Get("/");
-  head.facts.cookies["tony-page"] = cookie_;
+  head.cookies.emplace_back("tony-page", cookie_);
   EXPECT_EQ(Status(head), 403);
+}
+
+TEST_F(ProgramAccessTest, ACookieOfTheProgramsWithTheSameNameLogsNobodyOut) {
+  RequestHead head = WithCookie();
+  head.cookies.insert(head.cookies.begin(), {"tony-program-8081", "x"});
+  EXPECT_EQ(Status(head), 200);
+  head.cookies.pop_back();
+  EXPECT_EQ(Status(head), 403);
+}
+
+TEST_F(ProgramAccessTest, ANewVisitorsBrowserForgetsWhatAnotherProgramKeptThere) {
+  const auto forgets = [&](const RequestHead& head) -> std::string {
+    const auto welcome = access_.Check(head);
+    if (!welcome || welcome->status != 303) return "no welcome";
+    for (const auto& [name, value] : welcome->headers) {
+      if (name == "Clear-Site-Data") return value;
+    }
+    return "";
+  };
+  RequestHead head = At(access_.Invite());
+  head.cookies.emplace_back("tony-program-8081", "of an earlier gate");
+  EXPECT_EQ(forgets(head), "\"cache\", \"storage\"");
+  // What this program has kept stays, also when the visitor comes again with a new code.
+  head = WithCookie(head.target);
+  EXPECT_EQ(forgets(head), "");
+  head = At(access_.Invite());
+  head.cookies.emplace_back("tony-program-8081", cookie_);
+  EXPECT_EQ(forgets(head), "");
 }
 
 TEST_F(ProgramAccessTest, ForeignHostsAndOrigins) {

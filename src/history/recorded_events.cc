@@ -5,14 +5,19 @@
 #include <sstream>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
+#include "history/record_file.h"
 #include "rpc/convert/event_lines.h"
 #include "storage/archived_events.h"
 
 namespace tony::history {
 
 void ForEachRecordedEvent(const storage::JobFolder& folder, const UseEvent& use) {
-  std::ifstream file(folder.events(), std::ios::binary);
+  const absl::StatusOr<os::UniqueFd> opened = OpenRecordFile(folder.events());
+  if (!opened.ok()) return;
+  // A stream cannot be made of a descriptor, but opens the very file again by it.
+  std::ifstream file(absl::StrCat("/proc/self/fd/", opened->get()), std::ios::binary);
   rpc::ForEachEventLine(file, use);
 }
 

@@ -10,13 +10,16 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "core/record/job_wait.h"
+#include "history/record_file.h"
 #include "history/recorded_events.h"
 #include "os/files/file_lock.h"
-#include "os/files/files.h"
 #include "storage/job_liveness.h"
 
 namespace tony::history {
 namespace {
+
+/// A line has some hundred bytes, and each running task has one.
+constexpr size_t kMostUsageBytes = size_t{32} << 20;
 
 /// The wait of a job that has no ApplicationMaster to tell one.
 core::JobWaiting WaitForMaster(bool had_one) {
@@ -49,6 +52,10 @@ void FillInWait(StoredJob& job) {
 }
 
 }  // namespace
+
+std::string ReadUsage(const storage::JobFolder& folder) {
+  return ReadRecordFile(folder.usage(), kMostUsageBytes).value_or("");
+}
 
 int64_t SubmittedMillis(const storage::JobFolder& folder) {
   int64_t millis = 0;
@@ -112,8 +119,7 @@ absl::StatusOr<StoredJob> ReadStoredJob(const storage::JobFolder& folder, const 
   });
   // The usage of an ended job is in its events (JobFolder::usage()).
   if (!job.ended()) {
-    const absl::StatusOr<std::string> usage = os::ReadFile(job.folder.usage());
-    if (usage.ok()) AddMeasurements(*usage, job.job.view);
+    AddMeasurements(ReadUsage(job.folder), job.job.view);
   }
   job.submitted_millis = SubmittedMillis(job.folder);
   Conclude(job);

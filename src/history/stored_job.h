@@ -25,6 +25,10 @@ struct StoredJob {
   bool ended() const { return job.view.verdict.has_value(); }
 };
 
+/// The newest measurements in the job's folder (JobFolder::usage()), which belong to a job that has
+/// not ended; empty: there are none. Thread safe.
+std::string ReadUsage(const storage::JobFolder& folder);
+
 /// When the job was submitted: the time of its first event, or else of its folder. Thread safe.
 int64_t SubmittedMillis(const storage::JobFolder& folder);
 

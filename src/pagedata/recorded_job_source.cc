@@ -2,7 +2,11 @@
 // recorded too much of. A living job is of this version or close to it, and is read line by line.
 #include "pagedata/recorded_job_source.h"
 
+#include <sys/stat.h>
+
+#include <algorithm>
 #include <fstream>
+#include <iterator>
 #include <utility>
 #include <variant>
 
@@ -12,9 +16,9 @@
 #include "absl/strings/str_cat.h"
 #include "common/logging.h"
 #include "common/status_macros.h"
+#include "history/record_file.h"
 #include "history/recorded_events.h"
 #include "jobfile/configuration/configuration_loader.h"
-#include "os/files/files.h"
 #include "pagedata/config_keys.h"
 #include "rpc/convert/convert.h"
 #include "rpc/convert/event_json.h"
@@ -23,6 +27,11 @@
 
 namespace tony::pagedata {
 namespace {
+
+/// The store of metrics is bounded (core::JobMetrics), and so is its file.
+constexpr size_t kMostMetricsBytes = size_t{1} << 30;
+/// So many lines apart are the places in the history that Events() remembers.
+constexpr int kLinesBetweenPlaces = 1000;
 
 constexpr absl::string_view kSequence = "{\"sequence\":\"";
 
@@ -35,16 +44,16 @@ int64_t SequenceOf(absl::string_view line) {
 }
 
 std::vector<web::ConfigKey> ReadConfig(const storage::JobFolder& folder) {
-  jobfile::Sources sources;
-  sources.job_file = folder.job_xml();
-  sources.working_folder = "/";
+  if (!history::OpenRecordFile(folder.job_xml()).ok()) return {};
+  const jobfile::Sources sources{.job_file = folder.job_xml(), .working_folder = "/"};
   return ConfigKeys(jobfile::LoadConfiguration(sources).configuration);
 }
 
 }  // namespace
 
 std::optional<core::JobMetrics> ReadMetrics(const storage::JobFolder& folder) {
-  const absl::StatusOr<std::string> bytes = os::ReadFile(folder.metrics());
+  const absl::StatusOr<std::string> bytes =
+      history::ReadRecordFile(folder.metrics(), kMostMetricsBytes);
   if (!bytes.ok()) return std::nullopt;
   absl::StatusOr<history::StoredMetrics> stored = history::MetricsFromBytes(*bytes);
   if (stored.ok()) return std::move(stored->metrics);
@@ -66,11 +75,7 @@ absl::StatusOr<std::unique_ptr<RecordedJobSource>> RecordedJobSource::Load(
     stored.submitted_millis = history::SubmittedMillis(folder);
     source->ConcludeAgain();
   } else {
-    TONY_ASSIGN_OR_RETURN(
-        stored, history::ReadStoredJob(folder, id, [&source](const core::JobEvent& event) {
-          source->timeline_.Apply(event);
-          source->changes_.OnEvent(event);
-        }));
+    TONY_RETURN_IF_ERROR(source->ReadWhole(folder, id));
   }
   if (stored.job.unreadable) return absl::FailedPreconditionError(stored.sentence);
   source->config_ = ReadConfig(folder);
@@ -78,6 +83,18 @@ absl::StatusOr<std::unique_ptr<RecordedJobSource>> RecordedJobSource::Load(
     source->metrics_ = *std::move(metrics);
   }
   return source;
+}
+
+absl::Status RecordedJobSource::ReadWhole(const storage::JobFolder& folder, const std::string& id) {
+  core::JobTimeline timeline;
+  TONY_ASSIGN_OR_RETURN(history::StoredJob stored,
+                        history::ReadStoredJob(folder, id, [&](const core::JobEvent& event) {
+                          timeline.Apply(event);
+                          changes_.OnEvent(event);
+                        }));
+  stored_ = std::move(stored);
+  timeline_ = std::move(timeline);
+  return absl::OkStatus();
 }
 
 bool RecordedJobSource::ReadLines() {
@@ -95,11 +112,16 @@ bool RecordedJobSource::ReadLines() {
   return any;
 }
 
+// The file is replaced as a whole, so it is the one that was read if it has the same inode and
+// time.
 void RecordedJobSource::ReadUsage() {
-  const absl::StatusOr<std::string> usage = os::ReadFile(stored_.folder.usage());
-  if (!usage.ok() || *usage == usage_) return;
-  usage_ = *usage;
-  for (const core::TaskMeasured& measured : rpc::ParseMeasurements(usage_)) {
+  struct stat status {};
+  if (::stat(stored_.folder.usage().c_str(), &status) != 0) return;
+  const UsageMark mark{status.st_ino, status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
+  if (mark == usage_mark_) return;
+  usage_mark_ = mark;
+  for (const core::TaskMeasured& measured :
+       rpc::ParseMeasurements(history::ReadUsage(stored_.folder))) {
     stored_.job.view.Measure(measured);
     changes_.OnMeasurement(measured.task);
   }
@@ -119,17 +141,43 @@ bool RecordedJobSource::Refresh() {
   ReadLines();
   if (!stored_.ended()) ReadUsage();
   ConcludeAgain();
-  if (!stored_.alive && !stored_.ended()) changes_.job_version = ++changes_.version;  // it is lost
+  if (!stored_.alive && !stored_.ended()) {
+    // Lost, as far as was read on. The whole history has the last word, as it had for a page that
+    // is opened only now.
+    const absl::Status read =
+        ReadWhole(storage::JobFolder(stored_.folder), std::string(stored_.id));
+    if (!read.ok()) LogDebug("a lost job is not read again", {{"why", read.message()}});
+    changes_.job_version = ++changes_.version;
+  }
   return changes_.version != before;
+}
+
+// A page far behind would otherwise cost all lines before it, each time.
+int64_t RecordedJobSource::PlaceBefore(int64_t after) const {
+  const auto behind =
+      std::partition_point(places_.begin(), places_.end(),
+                           [after](const Place& each) { return each.sequence <= after; });
+  return behind == places_.begin() ? 0 : std::prev(behind)->offset;
 }
 
 web::EventPage RecordedJobSource::Events(int64_t after, size_t limit) {
   web::EventPage page;
-  std::ifstream file(stored_.folder.events(), std::ios::binary);
+  const absl::StatusOr<os::UniqueFd> opened = history::OpenRecordFile(stored_.folder.events());
+  if (!opened.ok()) return page;
+  std::ifstream file(absl::StrCat("/proc/self/fd/", opened->get()), std::ios::binary);
+  int64_t offset = PlaceBefore(after);
+  file.seekg(offset);
   int64_t last = after;
-  for (std::string line; std::getline(file, line) && !file.eof();) {
+  int lines = 0;
+  for (std::string line; std::getline(file, line) && !file.eof(); ++lines) {
     // Only the lines that are wanted are parsed; a line without a number in front is no event.
     const int64_t sequence = SequenceOf(line);
+    const int64_t begin = std::exchange(offset, offset + static_cast<int64_t>(line.size()) + 1);
+    if (lines == kLinesBetweenPlaces) {
+      lines = 0;
+      const int64_t newest = places_.empty() ? 0 : places_.back().sequence;
+      if (sequence > newest) places_.push_back({sequence, begin});
+    }
     if (sequence <= last) continue;
     const absl::StatusOr<core::JobEvent> event = rpc::EventFromJsonLine(line);
     if (!event.ok()) continue;

@@ -1,6 +1,8 @@
 // A job as its folder records it, for its page: read once, and read on while the job lives.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -49,6 +51,23 @@ class RecordedJobSource : public web::JobSource {
   RecordedJobSource(const storage::JobFolder& folder, const Clock& clock)
       : clock_(clock), tail_(folder.events()) {}
 
+  /// What tells a new file of measurements from the one that was read.
+  struct UsageMark {
+    ino_t inode = 0;
+    int64_t seconds = 0;
+    int64_t nanoseconds = 0;
+    bool operator==(const UsageMark&) const = default;
+  };
+  /// Where the line of an event begins.
+  struct Place {
+    int64_t sequence = 0;
+    int64_t offset = 0;
+  };
+
+  /// Reads the history of a job that is not alive. The codes of history::ReadStoredJob().
+  absl::Status ReadWhole(const storage::JobFolder& folder, const std::string& id);
+  /// An offset at which a line begins, before which there are only events up to `after`.
+  int64_t PlaceBefore(int64_t after) const;
   /// Reads the lines that are new. Returns whether there were any.
   bool ReadLines();
   void ReadUsage();
@@ -62,8 +81,9 @@ class RecordedJobSource : public web::JobSource {
   std::vector<web::ConfigKey> config_;
   history::LineTail tail_;
   int lines_ = 0;
-  std::string usage_;         ///< as read last
-  bool wait_filled_ = false;  ///< the wait is none of the events'
+  UsageMark usage_mark_;       ///< of the file as read last
+  std::vector<Place> places_;  ///< in the order of the history, one for many lines
+  bool wait_filled_ = false;   ///< the wait is none of the events'
 };
 
 /// The metrics in the job's folder; none: it has none that can be read. Thread safe.

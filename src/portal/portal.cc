@@ -9,6 +9,7 @@
 #include "os/files/file_lock.h"
 #include "os/files/folder_trust.h"
 #include "os/network/peer_user.h"
+#include "storage/job_folder.h"
 
 namespace tony::portal {
 namespace {
@@ -16,7 +17,11 @@ namespace {
 /// What is in a location is shown as this user's own: nobody else may put it there.
 absl::Status CheckLocations(const std::vector<std::string>& locations) {
   for (const std::string& location : locations) {
-    const absl::Status opened = os::OpenOwnFolder(location).status();
+    absl::Status opened = os::OpenOwnFolder(location).status();
+    if (opened.ok()) {
+      opened = os::OpenOwnFolder(storage::JobsFolder(location)).status();
+      if (absl::IsNotFound(opened)) continue;  // the first job makes it
+    }
     if (opened.ok()) continue;
     return absl::Status(opened.code(), absl::StrCat("the portal cannot show the jobs of ", location,
                                                     ": ", std::string(opened.message())));

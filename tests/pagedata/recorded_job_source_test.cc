@@ -3,11 +3,15 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
+#include "absl/strings/str_cat.h"
 #include "common/fake_clock.h"
+#include "os/files/files.h"
 #include "tests/client/job_folders.h"
 
 namespace tony::pagedata {
@@ -66,6 +70,109 @@ TEST_F(RecordedJobSourceTest, ALivingJobIsReadOn) {
   EXPECT_EQ(source->Job().StateName(), "FAILED");
   EXPECT_GT(source->changes().tasks.at({"worker", 1}).version, version);
   EXPECT_FALSE(source->alive());
+}
+
+/// An exit with a tail of some 150 KiB, as a long traceback and long lines give.
+core::TaskExit LongExit() {
+  core::TaskExit exit;
+  exit.code = 1;
+  exit.tail.assign(40, std::string(4096, '"'));
+  return exit;
+}
+
+TEST_F(RecordedJobSourceTest, AnEventWithALongTailIsRead) {
+  SampleEvents job = RunningJob();
+  const storage::JobFolder folder = Write(job);
+  const size_t before = job.events().size();
+  const HeldLock lock(folder);
+  const auto source = Load(folder);
+  core::TaskChanged failed = job.Task("worker", 1, core::TaskState::kFailed);
+  failed.exit = LongExit();
+  job.Add(failed);
+  job.Add(core::JobEnded{core::Verdict{core::Outcome::kFailed, core::Reason::kTaskFailed,
+                                       "worker:1 failed", core::TaskId{"worker", 1}, LongExit()}});
+  const std::vector<core::JobEvent> events = job.events();
+  AppendEvents(folder, {events.begin() + static_cast<ptrdiff_t>(before), events.end()});
+  EXPECT_TRUE(source->Refresh());
+  EXPECT_EQ(source->Job().StateName(), "FAILED");
+  EXPECT_EQ(source->stored().sentence, "");
+  ASSERT_TRUE(source->Job().view.verdict->exit);
+  EXPECT_EQ(source->Job().view.verdict->exit->tail.size(), 40u);
+}
+
+// What was missed while it was read on, such as lines that were written anew, is found at the end.
+TEST_F(RecordedJobSourceTest, AJobThatLooksLostIsReadAsAWhole) {
+  SampleEvents job = RunningJob();
+  const storage::JobFolder folder = Write(job);
+  const size_t before = job.events().size();
+  std::unique_ptr<RecordedJobSource> source;
+  {
+    const HeldLock lock(folder);
+    source = Load(folder);
+    job.End(core::Outcome::kFailed, core::Reason::kTaskFailed, "worker:1 failed");
+    // Bytes that were there already, as far as the reader knows, have become the end.
+    const std::vector<core::JobEvent> events = job.events();
+    std::string text;
+    for (const core::JobEvent& event : events) {
+      text += rpc::EventToJsonLine(event) + "\n";
+    }
+    const auto size = std::filesystem::file_size(folder.events());
+    std::fstream file(folder.events(), std::ios::in | std::ios::out | std::ios::binary);
+    const std::string last = rpc::EventToJsonLine(events.back()) + "\n";
+    ASSERT_LT(last.size(), size);
+    std::string padded(size - last.size() - 1, ' ');
+    file << padded << "\n" << last;
+  }
+  ASSERT_GT(before, 0u);
+  EXPECT_TRUE(source->Refresh());
+  EXPECT_EQ(source->Job().StateName(), "FAILED");
+  EXPECT_FALSE(source->alive());
+}
+
+TEST_F(RecordedJobSourceTest, PipesInAJobsFolderBlockNobody) {
+  const storage::JobFolder folder = WriteJob(local_.path(), "local-1", {});
+  for (const std::string& path :
+       {folder.events(), folder.usage(), folder.metrics(), folder.job_xml(), folder.am_lock()}) {
+    ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0) << path;
+  }
+  const auto source = Load(folder);
+  EXPECT_EQ(source->Job().view.last_sequence, 0);
+  EXPECT_TRUE(source->Events(0, 10).events.empty());
+  EXPECT_FALSE(ReadMetrics(folder));
+}
+
+TEST_F(RecordedJobSourceTest, NewMeasurementsReplaceOldOnes) {
+  const storage::JobFolder folder = Write(RunningJob());
+  const HeldLock lock(folder);
+  const auto source = Load(folder);
+  for (const int64_t memory : {1000, 2000}) {
+    core::TaskMeasured measured;
+    measured.task = {"worker", 1};
+    measured.attempt = 1;
+    measured.usage.memory_bytes = memory;
+    const core::JobEvent event{0, clock_.UnixMillis(), measured};
+    ASSERT_TRUE(os::WriteFileAtomically(folder.usage(), rpc::EventToJsonLine(event) + "\n").ok());
+    EXPECT_TRUE(source->Refresh()) << memory;
+    EXPECT_FALSE(source->Refresh()) << memory;
+  }
+}
+
+// A page begins at a place that an earlier one remembers, and is the same as without it.
+TEST_F(RecordedJobSourceTest, PagesOfALongHistoryAreTheSameInAnyOrder) {
+  SampleEvents job = RunningJob();
+  for (int i = 0; i < 5000; ++i) job.AddTask("worker", 1, core::TaskState::kRunning);
+  const auto source = Load(Write(job));
+  const auto last = static_cast<int64_t>(job.events().size());
+  for (int round = 0; round < 3; ++round) {
+    for (const int64_t after : {int64_t{4500}, int64_t{0}, int64_t{999}, int64_t{1000},
+                                int64_t{1001}, int64_t{3210}, last - 1, last}) {
+      const web::EventPage page = source->Events(after, 10);
+      ASSERT_EQ(page.events.size(), static_cast<size_t>(std::min<int64_t>(10, last - after)));
+      for (size_t i = 0; i < page.events.size(); ++i) {
+        EXPECT_THAT(page.events[i], HasSubstr(absl::StrCat("\"sequence\":", after + 1 + i, ",")));
+      }
+    }
+  }
 }
 
 // The wait that was filled in for one state must not stay in the next one.

@@ -21,8 +21,6 @@ namespace {
 
 /// Longest wait for the job's folder at once.
 constexpr std::chrono::hours kSlice{1};
-/// A line of at least so many bytes may be a piece of a longer one.
-constexpr size_t kPiece = 64 * 1024;
 
 void Print(const core::JobEvent& event, const VerbContext& context) {
   context.bytes(absl::StrCat(SafeJson(rpc::EventToJsonLine(event)), "\n"));
@@ -52,13 +50,9 @@ absl::Status FollowFolder(const StoredJob& job, const VerbContext& context) {
   TONY_ASSIGN_OR_RETURN(const std::unique_ptr<history::JobWatch> watch,
                         history::JobWatch::Start(job.folder));
   history::LineTail lines(job.folder.events());
-  std::string text;  // of one event, which may come in pieces
   const auto print = [&](const std::string& line) {
-    text += line;
-    const absl::StatusOr<core::JobEvent> event = rpc::EventFromJsonLine(text);
-    if (!event.ok() && line.size() >= kPiece) return;
+    const absl::StatusOr<core::JobEvent> event = rpc::EventFromJsonLine(line);
     event.ok() ? Print(*event, context) : SayUnreadable(job, event.status(), context);
-    text.clear();
   };
   while (true) {
     // Asked before the events are read, so that none of the last ones is missed.

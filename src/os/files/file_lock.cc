@@ -42,7 +42,8 @@ absl::StatusOr<UniqueFd> LockFile(const FolderHandle& folder, const std::string&
 }
 
 bool IsFileLocked(const std::string& path) {
-  const UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  // O_NONBLOCK: a pipe in the lock's place must not block.
+  const UniqueFd fd(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   struct flock lock = WholeFile();
   return fd.valid() && fcntl(fd.get(), F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }

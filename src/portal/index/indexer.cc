@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/logging.h"
 #include "common/status_macros.h"
+#include "os/files/folder_trust.h"
 #include "portal/index/job_place.h"
 
 namespace tony::portal {
@@ -47,6 +48,14 @@ void Indexer::Say(const std::function<void(IndexProgress&)>& change) {
 }
 
 absl::Status Indexer::Begin() {
+  if (index_.broken()) {
+    TONY_RETURN_IF_ERROR(index_.StartAnew());
+    LogInfo("the index is made anew", {{"why", "it was damaged or could not be opened"}});
+    Say([](IndexProgress& progress) {
+      progress.complete = false;
+      progress.done = 0;
+    });
+  }
   TONY_ASSIGN_OR_RETURN(known_, index_.KnownJobs());
   living_.clear();
   for (const auto& [key, known] : known_) {
@@ -63,6 +72,15 @@ void Indexer::List(Location& location, bool always) {
   const int64_t time = ModifiedNanoseconds(jobs);
   if (!always && time == location.listed_time) return;
   std::set<std::string> names;
+  // Others could put traps there.
+  absl::Status own = os::OpenOwnFolder(jobs).status();
+  // Before the first job there is no folder of jobs, but a location that is gone may be on a disk
+  // that is not mounted.
+  if (absl::IsNotFound(own)) own = os::OpenOwnFolder(location.folder).status();
+  if (!own.ok()) {
+    Say([&](IndexProgress& progress) { progress.trouble = std::string(own.message()); });
+    return;
+  }
   std::error_code error;
   fs::directory_iterator entry(jobs, error);
   while (!error && entry != fs::directory_iterator()) {
@@ -81,10 +99,16 @@ void Indexer::List(Location& location, bool always) {
   const int64_t now = clock_.UnixMillis() * 1'000'000;
   location.listed_time = now - time < kTimeGrain ? -1 : time;
   location.listed = std::move(names);
+  location.was_listed = true;
 }
 
 void Indexer::Look(const JobKey& key, std::vector<ReadJob>& batch) {
-  const FileMark mark = JobReader::MarkOf(FolderOf(key.first, key.second));
+  const storage::JobFolder folder = FolderOf(key.first, key.second);
+  // A job that was removed is forgotten with its name; any other one is as it was, only out of
+  // reach.
+  struct stat status {};
+  if (::stat(folder.root().c_str(), &status) != 0) return;
+  const FileMark mark = JobReader::MarkOf(folder);
   const auto found = known_.find(key);
   if (found != known_.end() && found->second.mark == mark) {
     // A living job without news may have been lost.
@@ -108,7 +132,8 @@ absl::StatusOr<bool> Indexer::ForgetRemoved() {
     const auto location =
         std::find_if(locations_.begin(), locations_.end(),
                      [&key = key](const Location& each) { return each.folder == key.first; });
-    if (location == locations_.end() || !location->listed.contains(key.second)) {
+    const bool listed = location != locations_.end() && location->was_listed;
+    if (location == locations_.end() || (listed && !location->listed.contains(key.second))) {
       removed.push_back(key);
     }
   }
@@ -121,7 +146,17 @@ absl::StatusOr<bool> Indexer::ForgetRemoved() {
 }
 
 absl::StatusOr<bool> Indexer::Round(const std::atomic<bool>& stop) {
-  if (!begun_) TONY_RETURN_IF_ERROR(Begin());
+  absl::StatusOr<bool> done = TryRound(stop);
+  if (done.ok()) return done;
+  // Nobody knows what of the last transactions is there.
+  begun_ = false;
+  Say([&](IndexProgress& progress) { progress.trouble = std::string(done.status().message()); });
+  return done;
+}
+
+absl::StatusOr<bool> Indexer::TryRound(const std::atomic<bool>& stop) {
+  // A reader may have found damage that no round would meet.
+  if (!begun_ || index_.broken()) TONY_RETURN_IF_ERROR(Begin());
   const bool sweep = clock_.Now() >= next_sweep_;
   const bool first = !progress().complete;
   Say([](IndexProgress& progress) { progress.trouble.clear(); });
@@ -157,14 +192,7 @@ absl::StatusOr<bool> Indexer::Round(const std::atomic<bool>& stop) {
     }
     return index_.Publish();
   };
-  const absl::Status worked = work();
-  if (!worked.ok()) {
-    // Nobody knows what of the last transactions is there.
-    begun_ = false;
-    if (absl::IsDataLoss(worked)) (void)index_.StartAnew();
-    Say([&](IndexProgress& progress) { progress.trouble = std::string(worked.message()); });
-    return worked;
-  }
+  TONY_RETURN_IF_ERROR(work());
   if (stop) return changed;
   if (sweep) next_sweep_ = clock_.Now() + kSweepPause;
   Say([](IndexProgress& progress) { progress.complete = true; });

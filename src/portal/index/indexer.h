@@ -55,8 +55,11 @@ class Indexer {
     std::string folder;
     int64_t listed_time = -1;  ///< time of modification of its jobs when they were listed
     std::set<std::string> listed;
+    bool was_listed = false;  ///< else its jobs are those that the index has
   };
 
+  /// Round() without the care for what is left when it fails.
+  absl::StatusOr<bool> TryRound(const std::atomic<bool>& stop);
   absl::Status Begin();
   /// Lists the jobs of `location` if they may have changed.
   void List(Location& location, bool always);

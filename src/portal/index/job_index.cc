@@ -82,6 +82,43 @@ absl::Status InTransaction(Database& database, const Work& work) {
   return status;
 }
 
+absl::StatusOr<std::map<JobKey, KnownJob>> ReadKnown(Database& database) {
+  TONY_ASSIGN_OR_RETURN(
+      Statement statement,
+      database.Prepare("SELECT location, job_id, alive, file_size, file_mtime_ns, file_inode, "
+                       "summary_mtime_ns FROM job"));
+  std::map<JobKey, KnownJob> known;
+  for (;;) {
+    TONY_ASSIGN_OR_RETURN(const bool any, statement.Step());
+    if (!any) return known;
+    known[{statement.Text(0), statement.Text(1)}] = {
+        {statement.Number(3), statement.Number(4), statement.Number(5), statement.Number(6)},
+        statement.Number(2) != 0};
+  }
+}
+
+absl::Status PutJobs(const std::vector<ReadJob>& jobs, Database& database) {
+  TONY_ASSIGN_OR_RETURN(Statement statement, database.Prepare(PutStatement()));
+  return InTransaction(database, [&]() -> absl::Status {
+    for (const ReadJob& job : jobs) {
+      BindJob(job, statement);
+      TONY_RETURN_IF_ERROR(statement.Run());
+    }
+    return absl::OkStatus();
+  });
+}
+
+absl::Status RemoveJobs(const std::vector<JobKey>& jobs, Database& database) {
+  TONY_ASSIGN_OR_RETURN(Statement statement,
+                        database.Prepare("DELETE FROM job WHERE location = ? AND job_id = ?"));
+  return InTransaction(database, [&]() -> absl::Status {
+    for (const JobKey& job : jobs) {
+      TONY_RETURN_IF_ERROR(statement.Bind(1, job.first).Bind(2, job.second).Run());
+    }
+    return absl::OkStatus();
+  });
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<JobIndex>> JobIndex::Open(const std::string& folder) {
@@ -127,10 +164,23 @@ absl::Status JobIndex::OpenReader(const std::string& path) {
   return reader_->Execute(absl::StrCat("PRAGMA mmap_size = ", kMappedBytes));
 }
 
+bool JobIndex::broken() {
+  std::lock_guard writer_lock(writer_mutex_);
+  std::lock_guard reader_lock(reader_mutex_);
+  return damaged_ || !writer_ || !reader_;
+}
+
 absl::Status JobIndex::StartAnew() {
   std::lock_guard writer_lock(writer_mutex_);
   std::lock_guard reader_lock(reader_mutex_);
   complete_ = false;
+  absl::Status filled = FillAnew();
+  // Half an index is none: what was opened of it would hide that it has no table.
+  damaged_ = !filled.ok();
+  return filled;
+}
+
+absl::Status JobIndex::FillAnew() {
   reader_.reset();
   writer_.reset();
   RemoveDatabase(NewPath());
@@ -148,10 +198,10 @@ absl::Status JobIndex::Publish() {
   if (complete_) return absl::OkStatus();
   std::lock_guard writer_lock(writer_mutex_);
   if (!writer_) return NotOpen();
-  TONY_RETURN_IF_ERROR(writer_->Execute("ANALYZE; PRAGMA synchronous = FULL"));
+  TONY_RETURN_IF_ERROR(Noted(writer_->Execute("ANALYZE; PRAGMA synchronous = FULL")));
   std::lock_guard reader_lock(reader_mutex_);
   reader_.reset();
-  TONY_RETURN_IF_ERROR(writer_->Execute("PRAGMA wal_checkpoint(TRUNCATE)"));
+  TONY_RETURN_IF_ERROR(Noted(writer_->Execute("PRAGMA wal_checkpoint(TRUNCATE)")));
   writer_.reset();
   RemoveDatabase(FinalPath());
   if (::rename(NewPath().c_str(), FinalPath().c_str()) != 0) {
@@ -166,47 +216,19 @@ absl::Status JobIndex::Publish() {
 
 absl::StatusOr<std::map<JobKey, KnownJob>> JobIndex::KnownJobs() {
   std::lock_guard lock(writer_mutex_);
-  if (!writer_) return NotOpen();
-  TONY_ASSIGN_OR_RETURN(
-      Statement statement,
-      writer_->Prepare("SELECT location, job_id, alive, file_size, file_mtime_ns, file_inode, "
-                       "summary_mtime_ns FROM job"));
-  std::map<JobKey, KnownJob> known;
-  for (;;) {
-    TONY_ASSIGN_OR_RETURN(const bool any, statement.Step());
-    if (!any) return known;
-    known[{statement.Text(0), statement.Text(1)}] = {
-        {statement.Number(3), statement.Number(4), statement.Number(5), statement.Number(6)},
-        statement.Number(2) != 0};
-  }
+  return writer_ ? Noted(ReadKnown(*writer_)) : NotOpen();
 }
 
 absl::Status JobIndex::Put(const std::vector<ReadJob>& jobs) {
   if (jobs.empty()) return absl::OkStatus();
   std::lock_guard lock(writer_mutex_);
-  if (!writer_) return NotOpen();
-  TONY_ASSIGN_OR_RETURN(Statement statement, writer_->Prepare(PutStatement()));
-  return InTransaction(*writer_, [&]() -> absl::Status {
-    for (const ReadJob& job : jobs) {
-      BindJob(job, statement);
-      TONY_RETURN_IF_ERROR(statement.Run());
-    }
-    return absl::OkStatus();
-  });
+  return writer_ ? Noted(PutJobs(jobs, *writer_)) : NotOpen();
 }
 
 absl::Status JobIndex::Remove(const std::vector<JobKey>& jobs) {
   if (jobs.empty()) return absl::OkStatus();
   std::lock_guard lock(writer_mutex_);
-  if (!writer_) return NotOpen();
-  TONY_ASSIGN_OR_RETURN(Statement statement,
-                        writer_->Prepare("DELETE FROM job WHERE location = ? AND job_id = ?"));
-  return InTransaction(*writer_, [&]() -> absl::Status {
-    for (const JobKey& job : jobs) {
-      TONY_RETURN_IF_ERROR(statement.Bind(1, job.first).Bind(2, job.second).Run());
-    }
-    return absl::OkStatus();
-  });
+  return writer_ ? Noted(RemoveJobs(jobs, *writer_)) : NotOpen();
 }
 
 }  // namespace tony::portal

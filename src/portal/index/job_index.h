@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -50,7 +51,11 @@ class JobIndex {
 
   /// Whether all jobs that were there at the start are in it.
   bool complete() const { return complete_; }
-  /// Begins an empty index beside the damaged one.
+  /// Whether it cannot be used until StartAnew() has succeeded: a reader or the writer has found
+  /// damage, or the file could not be opened again. Thread safe.
+  bool broken();
+  /// Begins an empty index beside the damaged one. After an error it is broken(), and this may be
+  /// called again.
   absl::Status StartAnew();
   /// Makes the new index the one that the next process opens. Does nothing if it is that already.
   absl::Status Publish();
@@ -76,13 +81,30 @@ class JobIndex {
   absl::Status OpenBoth(const std::string& path);
   absl::Status OpenReader(const std::string& path);
   absl::Status CheckFormat();
+  absl::Status FillAnew();
+  /// Takes note of damage.
+  template <typename Result>
+  Result Noted(Result result);
 
   const std::string folder_;
   std::atomic<bool> complete_ = false;
+  std::atomic<bool> damaged_ = false;
   std::mutex writer_mutex_;  ///< taken before reader_mutex_
   std::optional<Database> writer_;
   std::mutex reader_mutex_;
   std::optional<Database> reader_;
 };
+
+template <typename Result>
+Result JobIndex::Noted(Result result) {
+  absl::Status status;
+  if constexpr (std::is_same_v<Result, absl::Status>) {
+    status = result;
+  } else {
+    status = result.status();
+  }
+  if (absl::IsDataLoss(status)) damaged_ = true;
+  return result;
+}
 
 }  // namespace tony::portal

@@ -164,19 +164,11 @@ absl::StatusOr<JobCounts::Values> CountBy(Database& database, const std::string&
   }
 }
 
-}  // namespace
-
-absl::StatusOr<JobPage> JobIndex::List(const JobWish& wish) {
-  const Order order = OrderOf(wish.sort);
-  Question question;
-  AddFilters(wish, question);
-  AddWords(wish, order, question);
-  TONY_RETURN_IF_ERROR(AddCursor(wish, order, question));
-  std::lock_guard lock(reader_mutex_);
-  if (!reader_) return NotOpen();
+absl::StatusOr<JobPage> ReadPage(const JobWish& wish, const Order& order, const Question& question,
+                                 Database& database) {
   // One job more tells whether there is another page.
   TONY_ASSIGN_OR_RETURN(Statement statement,
-                        reader_->Prepare(question.Text(order.Sql(), wish.limit + 1)));
+                        database.Prepare(question.Text(order.Sql(), wish.limit + 1)));
   question.Bind(statement);
   JobPage page;
   for (;;) {
@@ -190,29 +182,48 @@ absl::StatusOr<JobPage> JobIndex::List(const JobWish& wish) {
   }
 }
 
-absl::StatusOr<std::optional<IndexedJob>> JobIndex::Find(const std::string& location,
-                                                         const std::string& job_id) {
-  std::lock_guard lock(reader_mutex_);
-  if (!reader_) return NotOpen();
+absl::StatusOr<std::optional<IndexedJob>> FindJob(const std::string& location,
+                                                  const std::string& job_id, Database& database) {
   TONY_ASSIGN_OR_RETURN(Statement statement,
-                        reader_->Prepare(absl::StrCat("SELECT ", ShownColumns(),
+                        database.Prepare(absl::StrCat("SELECT ", ShownColumns(),
                                                       " FROM job WHERE location = ? "
                                                       "AND job_id = ?")));
   TONY_ASSIGN_OR_RETURN(const bool any, statement.Bind(1, location).Bind(2, job_id).Step());
   return any ? std::optional(JobOf(statement)) : std::nullopt;
 }
 
+absl::StatusOr<JobCounts> CountJobs(Database& database) {
+  JobCounts counts;
+  TONY_ASSIGN_OR_RETURN(counts.states, CountBy(database, "state"));
+  TONY_ASSIGN_OR_RETURN(counts.users, CountBy(database, "user"));
+  TONY_ASSIGN_OR_RETURN(counts.queues, CountBy(database, "queue"));
+  TONY_ASSIGN_OR_RETURN(counts.frameworks, CountBy(database, "framework"));
+  TONY_ASSIGN_OR_RETURN(counts.jobs, database.Ask("SELECT count(*) FROM job"));
+  TONY_ASSIGN_OR_RETURN(counts.alive, database.Ask("SELECT count(*) FROM job WHERE alive = 1"));
+  return counts;
+}
+
+}  // namespace
+
+absl::StatusOr<JobPage> JobIndex::List(const JobWish& wish) {
+  const Order order = OrderOf(wish.sort);
+  Question question;
+  AddFilters(wish, question);
+  AddWords(wish, order, question);
+  TONY_RETURN_IF_ERROR(AddCursor(wish, order, question));
+  std::lock_guard lock(reader_mutex_);
+  return reader_ ? Noted(ReadPage(wish, order, question, *reader_)) : NotOpen();
+}
+
+absl::StatusOr<std::optional<IndexedJob>> JobIndex::Find(const std::string& location,
+                                                         const std::string& job_id) {
+  std::lock_guard lock(reader_mutex_);
+  return reader_ ? Noted(FindJob(location, job_id, *reader_)) : NotOpen();
+}
+
 absl::StatusOr<JobCounts> JobIndex::Count() {
   std::lock_guard lock(reader_mutex_);
-  if (!reader_) return NotOpen();
-  JobCounts counts;
-  TONY_ASSIGN_OR_RETURN(counts.states, CountBy(*reader_, "state"));
-  TONY_ASSIGN_OR_RETURN(counts.users, CountBy(*reader_, "user"));
-  TONY_ASSIGN_OR_RETURN(counts.queues, CountBy(*reader_, "queue"));
-  TONY_ASSIGN_OR_RETURN(counts.frameworks, CountBy(*reader_, "framework"));
-  TONY_ASSIGN_OR_RETURN(counts.jobs, reader_->Ask("SELECT count(*) FROM job"));
-  TONY_ASSIGN_OR_RETURN(counts.alive, reader_->Ask("SELECT count(*) FROM job WHERE alive = 1"));
-  return counts;
+  return reader_ ? Noted(CountJobs(*reader_)) : NotOpen();
 }
 
 }  // namespace tony::portal

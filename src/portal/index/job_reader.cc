@@ -2,17 +2,17 @@
 // ApplicationMaster that came back) has a longer history.
 #include "portal/index/job_reader.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "history/record_file.h"
 #include "jobfile/configuration/configuration_loader.h"
-#include "os/files/files.h"
+#include "os/files/folder_trust.h"
 #include "pagedata/config_keys.h"
 #include "pagedata/job_traits.h"
 #include "portal/index/job_place.h"
@@ -33,11 +33,8 @@ int64_t Nanoseconds(const timespec& time) {
 std::optional<history::JobEntry> ReadSummary(const storage::JobFolder& folder,
                                              const std::string& job_id, const FileMark& mark) {
   if (mark.summary_time == 0) return std::nullopt;
-  const os::UniqueFd file(
-      ::open(folder.summary().c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  if (!file.valid()) return std::nullopt;
   const absl::StatusOr<std::string> text =
-      os::ReadAtMost(file.get(), history::kMostSummaryBytes, folder.summary());
+      history::ReadRecordFile(folder.summary(), history::kMostSummaryBytes);
   if (!text.ok()) return std::nullopt;
   absl::StatusOr<history::JobEntry> entry = history::EntryFromJson(*text);
   if (!entry.ok() || entry->job_id != job_id || entry->events_bytes != mark.events_bytes) {
@@ -52,19 +49,19 @@ struct JobFileFacts {
 };
 
 JobFileFacts ReadJobFile(const storage::JobFolder& folder) {
-  jobfile::Sources sources;
-  sources.job_file = folder.job_xml();
-  sources.working_folder = "/";
+  if (!history::OpenRecordFile(folder.job_xml()).ok()) return {};
+  const jobfile::Sources sources{.job_file = folder.job_xml(), .working_folder = "/"};
   const jobfile::Configuration configuration = jobfile::LoadConfiguration(sources).configuration;
   return {pagedata::TraitsOf(configuration, pagedata::ConfigKeys(configuration)),
           configuration.GetText("tony.application.name")};
 }
 
 std::string FirstLine(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
+  const absl::StatusOr<os::UniqueFd> file = history::OpenRecordFile(path);
+  if (!file.ok()) return "";
   std::string line(kMostFirstLine, '\0');
-  file.read(line.data(), static_cast<std::streamsize>(line.size()));
-  line.resize(static_cast<size_t>(file.gcount()));
+  const ssize_t count = ::pread(file->get(), line.data(), line.size(), 0);
+  line.resize(static_cast<size_t>(std::max<ssize_t>(0, count)));
   return line.substr(0, line.find('\n'));
 }
 
@@ -119,7 +116,11 @@ ReadJob JobReader::Read(const std::string& location, const std::string& job_id,
   const storage::JobFolder folder = FolderOf(location, job_id);
   ReadJob read;
   read.mark = mark;
-  if (auto summary = ReadSummary(folder, job_id, mark)) {
+  // What others may write to says nothing about this user's job, and may be a trap.
+  if (const absl::Status own = os::OpenOwnFolder(folder.root()).status(); !own.ok()) {
+    tracked_.erase(folder.root());
+    read.job.trouble = std::string(own.message());
+  } else if (auto summary = ReadSummary(folder, job_id, mark)) {
     read.job.entry = *std::move(summary);
     tracked_.erase(folder.root());
   } else if (storage::IsAlive(folder)) {
@@ -146,11 +147,12 @@ void JobReader::ReadLiving(const storage::JobFolder& folder, const std::string& 
   auto found = tracked_.find(folder.root());
   if (found == tracked_.end()) {
     if (tracked_.size() >= kMostTracked) tracked_.erase(tracked_.begin());
-    Tracked fresh{{}, history::LineTail(folder.events()), ReadJobFile(folder).traits, 0};
+    found = tracked_.try_emplace(folder.root(), folder).first;
+    Tracked& fresh = found->second;
+    fresh.traits = ReadJobFile(folder).traits;
     fresh.stored.id = job_id;
     fresh.stored.folder = folder;
     fresh.stored.alive = true;
-    found = tracked_.emplace(folder.root(), std::move(fresh)).first;
   }
   Tracked& tracked = found->second;
   history::StoredJob& stored = tracked.stored;

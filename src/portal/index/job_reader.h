@@ -32,6 +32,8 @@ class JobReader {
  private:
   /// A living job and how far its history was read.
   struct Tracked {
+    explicit Tracked(const storage::JobFolder& folder) : tail(folder.events()) {}
+
     history::StoredJob stored;
     history::LineTail tail;
     history::JobTraits traits;

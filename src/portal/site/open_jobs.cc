@@ -4,11 +4,14 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <optional>
 #include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+#include "os/files/folder_trust.h"
 #include "pagedata/folder_job_logs.h"
 #include "pagedata/folder_logs.h"
 #include "pagedata/recorded_job_source.h"
@@ -83,7 +86,8 @@ class OpenJobs::OpenJob {
 
   const JobKey& key() const { return key_; }
   void Use() { used_ = clock_.Now(); }
-  bool idle() { return !api_.broadcast().has_readers() && clock_.Now() - used_ >= kIdle; }
+  bool has_readers() { return api_.broadcast().has_readers(); }
+  bool idle() { return !has_readers() && clock_.Now() - used_ >= kIdle; }
 
   void Handle(const web::HttpRequest& request, const std::string& place, bool api,
               const web::HttpServer::Respond& respond) {
@@ -166,7 +170,9 @@ void OpenJobs::Load(const JobKey& key, const std::string& base, Waiting waiting)
   worker_.Run<Source>(
       nullptr,
       [key, &clock = clock_](const pagedata::Worker::Stop&) -> absl::StatusOr<Source> {
-        auto source = RecordedJobSource::Load(FolderOf(key.first, key.second), key.second, clock);
+        const storage::JobFolder folder = FolderOf(key.first, key.second);
+        TONY_RETURN_IF_ERROR(os::OpenOwnFolder(folder.root()).status());
+        auto source = RecordedJobSource::Load(folder, key.second, clock);
         if (!source.ok()) return source.status();
         const history::StoredJob& stored = (*source)->stored();
         if (!stored.alive && stored.job.view.last_sequence == 0) {
@@ -183,8 +189,12 @@ void OpenJobs::Load(const JobKey& key, const std::string& base, Waiting waiting)
         absl::StatusOr<OpenJob*> job = nullptr;
         if (!source.ok()) {
           job = source.status();
+        } else if (!MakeRoom()) {
+          job = absl::ResourceExhaustedError(
+              absl::StrCat("pages of ", kMost,
+                           " other jobs are open, which are as many as the portal follows; "
+                           "close one of them and load this page again"));
         } else {
-          MakeRoom();
           jobs_.push_front(
               std::make_unique<OpenJob>(loop_, clock_, key, base, std::move(**source)));
           job = jobs_.front().get();
@@ -194,8 +204,15 @@ void OpenJobs::Load(const JobKey& key, const std::string& base, Waiting waiting)
       });
 }
 
-void OpenJobs::MakeRoom() {
-  while (jobs_.size() >= kMost) jobs_.pop_back();
+// A job that somebody looks at is not closed: its page would open it again at once, in the place of
+// another one, and so on in turn.
+bool OpenJobs::MakeRoom() {
+  if (jobs_.size() < kMost) return true;
+  const auto unread = std::find_if(jobs_.rbegin(), jobs_.rend(),
+                                   [](const auto& job) { return !job->has_readers(); });
+  if (unread == jobs_.rend()) return false;
+  jobs_.erase(std::prev(unread.base()));
+  return true;
 }
 
 void OpenJobs::Tick() {

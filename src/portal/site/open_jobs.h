@@ -20,7 +20,8 @@ namespace tony::portal {
 /// Not thread safe: owned by the event loop.
 class OpenJobs {
  public:
-  /// Jobs that are kept. One more, and the one that nobody has asked for longest is closed.
+  /// Jobs that are kept. One more, and of those whose streams nobody reads the one that was not
+  /// asked for longest is closed.
   static constexpr size_t kMost = 8;
   static constexpr std::chrono::minutes kIdle{10};
   static constexpr std::chrono::seconds kRefresh{1};
@@ -46,7 +47,9 @@ class OpenJobs {
 
   OpenJob* Find(const JobKey& key);
   void Load(const JobKey& key, const std::string& base, Waiting waiting);
-  void MakeRoom();
+  /// Closes a job that no stream reads, if there is no room for another one. Returns whether there
+  /// is room.
+  bool MakeRoom();
   /// Reads on in living jobs, and closes idle ones.
   void Tick();
 

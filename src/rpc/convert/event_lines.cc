@@ -162,7 +162,8 @@ std::vector<core::TaskMeasured> ParseMeasurements(absl::string_view lines) {
 }
 
 absl::StatusOr<HistoryEnd> ReadHistoryEnd(const std::string& path) {
-  const os::UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  // O_NONBLOCK: a pipe in the history's place must not block.
+  const os::UniqueFd fd(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   if (!fd.valid() && errno == ENOENT) return HistoryEnd{};
   struct stat status {};
   if (!fd.valid() || fstat(fd.get(), &status) != 0) return os::ErrnoError(errno, path);

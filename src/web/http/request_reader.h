@@ -23,7 +23,7 @@ std::string OnlyLooking(const std::string& path);
 class RequestReader {
  public:
   static constexpr size_t kMostHeaderBytes = size_t{16} * 1024;
-  static constexpr size_t kMostTargetBytes = size_t{2} * 1024;
+  static constexpr size_t kMostTargetBytes = size_t{8} * 1024;
   static constexpr size_t kMostBodyBytes = size_t{64} * 1024;
 
   /// `peer_address` is copied into the request.

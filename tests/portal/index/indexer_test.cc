@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
@@ -63,6 +64,34 @@ class IndexerTest : public ::testing::Test {
     return job.ok() ? job->value_or(IndexedJob{}) : IndexedJob{};
   }
   int64_t Jobs() { return index_->Count()->jobs; }
+  /// As the next portal finds it.
+  void Reopen() {
+    indexer_.reset();
+    index_.reset();
+    index_ = JobIndex::Open(index_folder_.path()).value();
+    indexer_.emplace(std::vector<std::string>{local_.path()}, *index_, clock_);
+  }
+  /// Overwrites the first page of `tree`, a table or an index, between two portals.
+  void Damage(const std::string& tree) {
+    indexer_.reset();
+    index_.reset();
+    const std::string path = index_folder_ / "index.db";
+    int64_t page = 0;
+    int64_t size = 0;
+    {
+      Database database = Database::Open(path, Database::Mode::kWrite).value();
+      page =
+          database.Ask(absl::StrCat("SELECT rootpage FROM sqlite_master WHERE name = '", tree, "'"))
+              .value();
+      size = database.Ask("PRAGMA page_size").value();
+    }
+    ASSERT_GT(page, 1);
+    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp((page - 1) * size);
+    file << std::string(static_cast<size_t>(size), '\xff');
+    file.close();
+    Reopen();
+  }
 
   os::TemporaryFolder local_, index_folder_;
   FakeClock clock_;
@@ -75,6 +104,131 @@ TEST_F(IndexerTest, ALocationWithoutJobsIsComplete) {
   EXPECT_FALSE(Round());
   EXPECT_TRUE(indexer_->progress().complete);
   EXPECT_TRUE(index_->complete());
+}
+
+TEST_F(IndexerTest, AnEventWithALongTailIsRead) {
+  SampleEvents events = RunningJob();
+  const storage::JobFolder folder = WriteJob(local_.path(), "local-1", events.events());
+  const HeldLock lock(folder);
+  EXPECT_TRUE(Round());
+  const size_t before = events.events().size();
+  core::TaskExit exit;
+  exit.tail.assign(40, std::string(4096, '"'));
+  events.Add(core::JobEnded{core::Verdict{core::Outcome::kFailed, core::Reason::kTaskFailed,
+                                          "worker:1 failed", core::TaskId{"worker", 1}, exit}});
+  AppendEvents(folder, Since(events, before));
+  EXPECT_TRUE(Round());
+  EXPECT_EQ(Job("local-1").entry.state, "FAILED");
+  EXPECT_EQ(Job("local-1").trouble, "");
+}
+
+TEST_F(IndexerTest, AFolderOfJobsThatOthersWriteToIsNotRead) {
+  WriteJob(local_.path(), "local-1", FailedJob().events());
+  std::filesystem::permissions(storage::JobsFolder(local_.path()), std::filesystem::perms(0777));
+  (void)Round();
+  EXPECT_EQ(Jobs(), 0);
+  EXPECT_THAT(indexer_->progress().trouble, HasSubstr(storage::JobsFolder(local_.path())));
+  std::filesystem::permissions(storage::JobsFolder(local_.path()), std::filesystem::perms(0700));
+  EXPECT_TRUE(Round());
+  EXPECT_EQ(Jobs(), 1);
+  EXPECT_EQ(indexer_->progress().trouble, "");
+}
+
+TEST_F(IndexerTest, AJobThatOthersWriteToIsNotRead) {
+  const storage::JobFolder folder = WriteJob(local_.path(), "local-1", FailedJob().events());
+  std::filesystem::permissions(folder.root(), std::filesystem::perms(0777));
+  EXPECT_TRUE(Round());
+  EXPECT_EQ(Job("local-1").entry.state, "");
+  EXPECT_THAT(Job("local-1").trouble, HasSubstr(folder.root()));
+}
+
+TEST_F(IndexerTest, PipesInAJobsFolderBlockNobody) {
+  const storage::JobFolder folder = WriteJob(local_.path(), "local-1", {});
+  for (const std::string& path :
+       {folder.events(), folder.summary(), folder.usage(), folder.job_xml(), folder.am_lock()}) {
+    ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0) << path;
+  }
+  EXPECT_TRUE(Round());
+  EXPECT_EQ(Job("local-1").entry.state, "LOST");
+}
+
+TEST_F(IndexerTest, ADamagedTableIsMadeAnew) {
+  WriteJob(local_.path(), "local-1", FailedJob().events());
+  (void)Round();
+  Damage("job");
+  EXPECT_TRUE(absl::IsDataLoss(indexer_->Round(stop_).status()));
+  EXPECT_THAT(indexer_->progress().trouble, HasSubstr("SQLite"));
+  EXPECT_TRUE(Round());
+  EXPECT_EQ(Jobs(), 1);
+  EXPECT_EQ(indexer_->progress().trouble, "");
+  EXPECT_TRUE(index_->complete());
+}
+
+TEST_F(IndexerTest, DamageThatOnlyAReaderMeetsIsMadeGood) {
+  WriteJob(local_.path(), "local-1", FailedJob().events());
+  (void)Round();
+  Damage("by_name");
+  EXPECT_FALSE(Round());
+  EXPECT_TRUE(absl::IsDataLoss(index_->List({.sort = "name"}).status()));
+  EXPECT_TRUE(Round());
+  EXPECT_EQ(index_->List({.sort = "name"})->jobs.size(), 1u);
+}
+
+TEST_F(IndexerTest, ANewIndexIsTriedForUntilThereIsRoom) {
+  WriteJob(local_.path(), "local-1", FailedJob().events());
+  (void)Round();
+  Damage("job");
+  EXPECT_FALSE(indexer_->Round(stop_).ok());
+  const std::string in_the_way = index_folder_ / "index.db.new";
+  std::filesystem::create_directory(in_the_way);
+  for (int round = 0; round < 3; ++round) {
+    EXPECT_FALSE(indexer_->Round(stop_).ok());
+    EXPECT_THAT(indexer_->progress().trouble, HasSubstr("index.db.new"));
+  }
+  std::filesystem::remove(in_the_way);
+  EXPECT_TRUE(Round());
+  EXPECT_EQ(Jobs(), 1);
+}
+
+TEST_F(IndexerTest, JobsOutOfReachAreKept) {
+  const storage::JobFolder folder = WriteJob(local_.path(), "local-1", RunningJob().events());
+  const HeldLock lock(folder);
+  (void)Round();
+  const std::string away = local_.path() + "-away";
+  std::filesystem::rename(local_.path(), away);
+  EXPECT_FALSE(Round());
+  EXPECT_EQ(Job("local-1").entry.state, "RUNNING");
+  // The next portal has never seen them.
+  Reopen();
+  EXPECT_FALSE(Round());
+  EXPECT_EQ(Job("local-1").entry.state, "RUNNING");
+  EXPECT_THAT(indexer_->progress().trouble, HasSubstr(local_.path()));
+  std::filesystem::rename(away, local_.path());
+  (void)Round();
+  EXPECT_EQ(Job("local-1").entry.state, "RUNNING");
+  EXPECT_EQ(indexer_->progress().trouble, "");
+  std::filesystem::remove_all(storage::JobsFolder(local_.path()));
+  EXPECT_TRUE(Round()) << "these were removed";
+  EXPECT_EQ(Jobs(), 0);
+}
+
+// Listing a folder of many jobs each second would cost more than all the rest.
+TEST_F(IndexerTest, AFolderThatHasNotChangedIsNotListed) {
+  const std::string jobs = storage::JobsFolder(local_.path());
+  WriteJob(local_.path(), "local-1", FailedJob().events());
+  const auto wall = std::filesystem::file_time_type::clock::now();
+  clock_.SetWallClock(std::chrono::system_clock::now().time_since_epoch() -
+                      std::chrono::milliseconds(clock_.UnixMillis()));
+  const auto old = wall - std::chrono::minutes(1);
+  std::filesystem::last_write_time(jobs, old);
+  (void)Round();
+  WriteJob(local_.path(), "local-2", FailedJob().events());
+  std::filesystem::last_write_time(jobs, old);
+  EXPECT_FALSE(Round());
+  EXPECT_EQ(Jobs(), 1) << "it was listed, though its time is the same";
+  std::filesystem::last_write_time(jobs, old + std::chrono::seconds(1));
+  EXPECT_TRUE(Round());
+  EXPECT_EQ(Jobs(), 2);
 }
 
 TEST_F(IndexerTest, FollowsAJobFromItsStartToItsEnd) {
@@ -237,9 +391,7 @@ TEST_F(IndexerTest, AnotherHistoryInAnOldJobsPlaceIsNoticedByASweep) {
 TEST_F(IndexerTest, TheNextPortalReadsOnlyWhatHasChanged) {
   WriteJob(local_.path(), "local-1", FailedJob().events());
   (void)Round();
-  indexer_.reset();
-  index_ = JobIndex::Open(index_folder_.path()).value();
-  indexer_.emplace(std::vector<std::string>{local_.path()}, *index_, clock_);
+  Reopen();
   EXPECT_FALSE(Round());
   WriteJob(local_.path(), "local-2", FailedJob().events());
   EXPECT_TRUE(Round());

@@ -6,8 +6,11 @@
 
 #include <nlohmann/json.hpp>
 #include <set>
+#include <variant>
 
+#include "absl/strings/str_cat.h"
 #include "portal/site/list_page.h"
+#include "web/http/request_reader.h"
 
 namespace tony::portal {
 namespace {
@@ -45,6 +48,29 @@ TEST(ReadWish, TakesWhatTheContractNames) {
   EXPECT_EQ(wish.sort, "-gpus");
   EXPECT_EQ(wish.limit, 500u);
   EXPECT_EQ(wish.since_millis, 5);
+}
+
+// 256 letters of three bytes, each of them three characters in an address, and the place behind a
+// job with the longest name.
+TEST(ReadWish, WhatItTakesFitsInAnAddress) {
+  std::string letters, encoded;
+  for (int i = 0; i < 256; ++i) {
+    letters += "\u4e2d";
+    encoded += "%E4%B8%AD";
+  }
+  const std::string cursor = CursorToText({"-name", true, 0, std::string(2000, 'n'), 1, 1});
+  const std::map<std::string, std::string> query = {
+      {"q", letters}, {"cursor", cursor}, {"sort", "-name"}};
+  web::Parameters parameters(query);
+  EXPECT_EQ(ReadWish(parameters).text, letters);
+  EXPECT_FALSE(parameters.problem()) << *parameters.problem();
+  const std::string target =
+      absl::StrCat("/api/v1/jobs?sort=-name&q=", encoded, "&cursor=", cursor);
+  web::RequestReader reader("127.0.0.1");
+  const auto read = reader.Take(absl::StrCat("GET ", target, " HTTP/1.1\r\nHost: h\r\n\r\n"));
+  ASSERT_TRUE(read.has_value());
+  ASSERT_TRUE(std::holds_alternative<web::HttpRequest>(*read));
+  EXPECT_EQ(std::get<web::HttpRequest>(*read).query.at("q"), letters);
 }
 
 TEST(PortalOpenApi, NamesEveryFieldOfAnAnswer) {

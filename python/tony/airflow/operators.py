@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from typing import Any, Callable, Mapping, NoReturn, Sequence
 
 from tony.airflow._client import StepClient, Summary, step_key
@@ -176,7 +177,9 @@ class TonyOperator(ResumableJobMixin, BaseOperator):
             # The trigger is the job's next client. The job's lease bridges the time until then.
             client.leave()
             code = self._follow(client)
-        if client.application_id is None or client.summary.get("verdict"):
+        # Whoever left just as the job ended knows the verdict, but not the code: the trigger hears both.
+        left = code == -signal.SIGKILL
+        if client.application_id is None or (client.summary.get("verdict") and not left):
             return self._finish(client, code)
         client.close()
         self.defer(

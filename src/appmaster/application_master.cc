@@ -223,6 +223,10 @@ absl::Status ApplicationMaster::OpenBackend(const jobfile::LoadedJob& loaded) {
   const jobfile::BuildResult& built = loaded.result;
   const std::vector<web::ConfigKey> keys = pagedata::ConfigKeys(loaded.configuration);
   traits_ = pagedata::TraitsOf(loaded.configuration, keys);
+  if (archive_ != nullptr) {
+    archive_->KeepFile(storage::kConfigurationFile,
+                       pagedata::XmlWithoutSecrets(loaded.configuration));
+  }
   const PageParts page{loop_,
                        clock_,
                        event_log_,

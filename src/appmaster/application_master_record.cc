@@ -135,14 +135,19 @@ absl::Status ApplicationMaster::OpenMetrics(const jobfile::Configuration& config
   return absl::OkStatus();
 }
 
-// On a cluster the history is in other files (storage/archived_events.h), and nobody lists many of
-// them yet.
 void ApplicationMaster::KeepSummary() {
-  if (platform_->files_take_time()) return;
   const std::optional<core::ObservedJob> job = ObserveLog(event_log_);
   if (!job || !job->view.verdict) return;
   history::JobEntry entry = history::EntryOf(*job, traits_);
   entry.advice = pagedata::CountAdvice(*job, metrics_->metrics(), clock_.UnixMillis());
+  if (platform_->files_take_time()) {
+    // The history is in files that earlier ApplicationMasters may have begun, whose size only a
+    // reader of all of them knows.
+    if (archive_ != nullptr) {
+      archive_->KeepFile(storage::kSummaryFile, history::EntryToJson(entry));
+    }
+    return;
+  }
   std::error_code error;
   entry.events_bytes =
       static_cast<int64_t>(std::filesystem::file_size(platform_->folder().events(), error));

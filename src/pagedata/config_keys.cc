@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "jobfile/configuration/xml_writer.h"
 #include "jobfile/keys/key_table.h"
 #include "logs/secret_scanner.h"
 
@@ -60,6 +61,18 @@ std::vector<web::ConfigKey> ConfigKeys(const jobfile::Configuration& configurati
     keys.push_back(std::move(key));
   }
   return keys;
+}
+
+std::string XmlWithoutSecrets(const jobfile::Configuration& configuration) {
+  jobfile::Configuration shown(configuration.home_folder(), configuration.job_file());
+  const std::vector<web::ConfigKey> keys = ConfigKeys(configuration);
+  for (size_t i = 0; i < keys.size(); ++i) {
+    // One setting each, which has the origins of all of them as its file.
+    const jobfile::Layer layer = configuration.entries()[i].settings.back().origin.layer;
+    (void)shown.Set(keys[i].key,
+                    {.value = keys[i].value, .origin = {layer, keys[i].origin, /*line=*/0}});
+  }
+  return jobfile::WriteXml(shown);
 }
 
 }  // namespace tony::pagedata

@@ -1,6 +1,7 @@
 // The job's configuration as the page may show it.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "jobfile/configuration/configuration.h"
@@ -12,5 +13,8 @@ namespace tony::pagedata {
 /// the job's user, so secrets are replaced by "[redacted]": the values of environment variables
 /// whose names speak of a secret, and whatever logs::SecretScanner knows. Thread safe.
 std::vector<web::ConfigKey> ConfigKeys(const jobfile::Configuration& configuration);
+
+/// The configuration as a job file, with secrets replaced in the same way. Thread safe.
+std::string XmlWithoutSecrets(const jobfile::Configuration& configuration);
 
 }  // namespace tony::pagedata

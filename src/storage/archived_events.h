@@ -21,6 +21,13 @@ inline constexpr char kUsageFile[] = "usage.jsonl";
 /// File with the job's metrics over its whole life; replaced as a whole.
 inline constexpr char kMetricFile[] = "metrics.bin";
 
+/// File with the job in a few lines (history/job_entry.h), written at its end. Its `events_bytes`
+/// is 0: only who has read all event files knows their size.
+inline constexpr char kSummaryFile[] = "summary.json";
+
+/// File with the job's configuration as its page may show it: it lasts, so it has no secrets.
+inline constexpr char kConfigurationFile[] = "job.xml";
+
 /// A file of kEventFolder, described by its name. A plain value.
 struct EventFile {
   int first = 0;  ///< number of the first file that is merged into it; 0: the name is not an event

@@ -29,8 +29,8 @@ import tony_cli
 import yarn_cluster
 from examples import CHECKPOINT_EVERY, DEADLINE_SECONDS
 
-# Memory is what two small nodes have.
-SMALL = ("--conf", "tony.am.memory=256m")
+SMALL = ("--conf", "tony.am.memory=256m")  # what two small nodes have
+KEPT = ["cluster", "events", "job.xml", "metrics.bin", "summary.json"]  # in HDFS, of each job
 # Who is stopped counts as lost soon.
 SOON_LOST = ("tony.task.heartbeat-interval-ms=100", "tony.task.max-missed-heartbeats=30")
 
@@ -95,7 +95,7 @@ class ExampleTests(OnYarn):
         self.assert_trained_in_one_epoch(job)
         report = self.report(job)
         self.assertEqual((report["state"], report["finalStatus"]), ("FINISHED", "SUCCEEDED"))
-        self.assertEqual(self.left_in_hdfs(job), ["cluster", "events", "metrics.bin"])
+        self.assertEqual(self.left_in_hdfs(job), KEPT)
 
     @staticmethod
     def labelled_gpus(report):
@@ -392,7 +392,7 @@ class TensorFlowParameterServerInHdfs(
     def test_trains_as_one(self):
         job = self.start()
         self.assert_trained_in_one_epoch(job)
-        self.assertEqual(self.left_in_hdfs(job), ["checkpoints", "cluster", "events", "metrics.bin"])
+        self.assertEqual(self.left_in_hdfs(job), ["checkpoints", *KEPT])
         left = self.left_in_hdfs(job, "checkpoints")
         self.assertIn("checkpoint.npz", left)
         self.assertEqual([name for name in left if name.endswith(".part")], [])

@@ -6,6 +6,9 @@
 #include <map>
 #include <string>
 
+#include "jobfile/configuration/configuration_loader.h"
+#include "tests/os/temporary_folder.h"
+
 namespace tony::pagedata {
 namespace {
 
@@ -46,6 +49,24 @@ TEST(ConfigKeys, SecretsAreNotShown) {
     }
   }
   EXPECT_NE(keys.at("tony.worker.command").value.find("--lr=1"), std::string::npos);
+}
+
+// What lasts in a cluster's file system.
+TEST(ConfigKeys, AsAJobFileTheyHaveNoSecrets) {
+  jobfile::Configuration configuration;
+  const jobfile::Origin origin{jobfile::Layer::kJobFile, "job.xml", 7};
+  for (const auto& [key, value] : std::map<std::string, std::string>{
+           {"tony.worker.env", "HF_TOKEN=d4,MODE=fast"}, {"tony.worker.instances", "3"}}) {
+    EXPECT_FALSE(configuration.Set(key, {value, origin, false}).has_value());
+  }
+  const os::TemporaryFolder folder;
+  const std::string path = folder / "job.xml";
+  os::Put(path, XmlWithoutSecrets(configuration));
+  const jobfile::LoadResult again =
+      jobfile::LoadConfiguration({.job_file = path, .working_folder = "/"});
+  EXPECT_TRUE(again.problems.empty());
+  EXPECT_EQ(again.configuration.GetNumber("tony.worker.instances"), 3);
+  EXPECT_EQ(again.configuration.GetText("tony.worker.env"), "HF_TOKEN=[redacted],MODE=fast");
 }
 
 }  // namespace

@@ -91,10 +91,20 @@ void EventArchive::KeepMetrics(const std::string& path) {
   changed_.notify_one();
 }
 
+void EventArchive::KeepFile(const std::string& name, const std::string& contents) {
+  {
+    std::lock_guard lock(mutex_);
+    small_files_[name] = contents;
+  }
+  changed_.notify_one();
+}
+
 void EventArchive::Run() {
   std::unique_lock lock(mutex_);
   for (;;) {
-    changed_.wait(lock, [this] { return leaving_ || usage_ || metrics_path_ || !lines_.empty(); });
+    changed_.wait(lock, [this] {
+      return leaving_ || usage_ || metrics_path_ || !small_files_.empty() || !lines_.empty();
+    });
     // While this object is being destroyed the events come first, then the metrics, which have a
     // last file then. The newest measurements of tasks that have ended are of no use any more.
     if (usage_ && !leaving_) {
@@ -107,6 +117,12 @@ void EventArchive::Run() {
       const std::string path = *std::exchange(metrics_path_, std::nullopt);
       lock.unlock();
       WriteMetrics(path);
+      lock.lock();
+    }
+    if (!small_files_.empty() && (!leaving_ || lines_.empty())) {
+      const auto files = std::exchange(small_files_, {});
+      lock.unlock();
+      WriteFiles(files);
       lock.lock();
     }
     if (lines_.empty()) {
@@ -202,6 +218,15 @@ void EventArchive::WriteMetrics(const std::string& path) {
       bytes.ok() ? files_->Replace(storage::kMetricFile, *bytes) : bytes.status();
   if (!written.ok()) {
     LogWarning(absl::StrCat("the job's metrics cannot be kept: ", std::string(written.message())));
+  }
+}
+
+void EventArchive::WriteFiles(const std::map<std::string, std::string>& files) {
+  for (const auto& [name, contents] : files) {
+    const absl::Status written = files_->Replace(name, contents);
+    if (!written.ok()) {
+      LogWarning(absl::StrCat(name, " cannot be kept: ", std::string(written.message())));
+    }
   }
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -46,6 +47,9 @@ class EventArchive {
   /// Replaces storage::kMetricFile soon by the file `path` of this machine. A failed write is not
   /// repeated, because newer metrics follow; the last one is tried once.
   void KeepMetrics(const std::string& path);
+  /// Replaces the small file `name` soon. A failed write is not repeated: the file is of use, but
+  /// nothing depends on it.
+  void KeepFile(const std::string& name, const std::string& contents);
 
  private:
   EventArchive(std::unique_ptr<storage::JobFiles> files, Duration pause,
@@ -56,6 +60,7 @@ class EventArchive {
   bool WriteEvents(const std::string& lines);
   void WriteUsage(const std::string& lines);
   void WriteMetrics(const std::string& path);
+  void WriteFiles(const std::map<std::string, std::string>& files);
   /// Merges the newest files into one. After a failure it tries again when as many new files have
   /// been added.
   void MergeIfMany();
@@ -72,13 +77,14 @@ class EventArchive {
   size_t small_ = 0;  ///< small files since the last merge; used by the thread only
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::string lines_;                        ///< not written yet; guarded by mutex_
-  std::optional<std::string> usage_;         ///< not written yet; guarded by mutex_
-  std::optional<std::string> metrics_path_;  ///< not copied yet; guarded by mutex_
-  bool leaving_ = false;                     ///< guarded by mutex_
-  bool said_loss_ = false;                   ///< used by the thread only
-  bool said_usage_loss_ = false;             ///< used by the thread only
-  std::thread thread_;                       ///< last, because it uses the members above
+  std::string lines_;                               ///< not written yet; guarded by mutex_
+  std::optional<std::string> usage_;                ///< not written yet; guarded by mutex_
+  std::optional<std::string> metrics_path_;         ///< not copied yet; guarded by mutex_
+  std::map<std::string, std::string> small_files_;  ///< not written yet; guarded by mutex_
+  bool leaving_ = false;                            ///< guarded by mutex_
+  bool said_loss_ = false;                          ///< used by the thread only
+  bool said_usage_loss_ = false;                    ///< used by the thread only
+  std::thread thread_;                              ///< last, because it uses the members above
 };
 
 }  // namespace tony::appmaster

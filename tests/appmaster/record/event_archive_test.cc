@@ -65,6 +65,19 @@ TEST_F(EventArchiveTest, TheNextOneGoesOnBehindIt) {
       EventArchive::Open(std::make_unique<storage::LocalJobFiles>(folder_.path()), kForEver).ok());
 }
 
+TEST_F(EventArchiveTest, SmallFilesAreKeptBehindTheLastEvents) {
+  {
+    const auto archive = Open(kForEver);
+    archive->Add("1\n");
+    ASSERT_TRUE(Eventually([&] { return !files_.List("events").value().empty(); }));
+    archive->Add("2\n");
+    archive->KeepFile(storage::kSummaryFile, "old");
+    archive->KeepFile(storage::kSummaryFile, "{}");
+  }
+  EXPECT_EQ(storage::ReadArchivedEvents(files_).value(), "1\n2\n");
+  EXPECT_EQ(files_.Read(storage::kSummaryFile).value(), "{}");
+}
+
 TEST_F(EventArchiveTest, AQuietJobThatIsMeasuredForADayLeavesOneFileOfMeasurements) {
   const auto archive = Open();
   archive->Add("1\n");

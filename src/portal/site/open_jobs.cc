@@ -76,7 +76,7 @@ class OpenJobs::OpenJob {
         source_(std::move(source)),
         tails_(source_->stored().folder),
         logs_(loop, clock, source_->stored().folder),
-        api_({.loop = loop, .job = *source_, .logs = &logs_}),
+        api_({.loop = loop, .job = *source_, .logs = HasLogs() ? &logs_ : nullptr}),
         site_({access_, tails_, [this]() -> const core::ObservedJob& { return source_->Job(); },
                [&clock] { return clock.UnixMillis(); }, &api_}),
         metrics_read_(clock.Now()),
@@ -115,6 +115,12 @@ class OpenJobs::OpenJob {
   }
 
  private:
+  /// The copy of a cluster's job has no logs.
+  bool HasLogs() const {
+    std::error_code ignored;
+    return std::filesystem::is_directory(source_->stored().folder.logs(), ignored);
+  }
+
   const JobKey key_;
   const Clock& clock_;
   RecordAccess access_;

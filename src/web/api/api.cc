@@ -89,9 +89,10 @@ void Api::Handle(const HttpRequest& request, const std::string& place,
     return respond(std::move(response));
   }
   if (place == kJobs) {
-    const Json jobs = {{"jobs", Json::array({JobSummary(job, parts_.job.UnixMillis(), may_change(),
-                                                        parts_.job.recorded())})},
-                       {"next", nullptr}};
+    const Json jobs = {
+        {"jobs",
+         Json::array({JobSummary(job, parts_.job.UnixMillis(), means(), parts_.job.recorded())})},
+        {"next", nullptr}};
     return respond(JsonResponse(Dump(jobs)));
   }
   const std::string start = absl::StrCat(kJobs, "/");
@@ -115,9 +116,9 @@ void Api::HandleJob(const HttpRequest& request, const std::string& place, const 
   const std::string what = parts.empty() ? "" : parts[0];
   const Call call{request, parts, job, respond};
   if (parts.empty()) {
-    return Answer(
-        call, Dump(JobSummary(job, parts_.job.UnixMillis(), may_change(), parts_.job.recorded())),
-        Tag());
+    return Answer(call,
+                  Dump(JobSummary(job, parts_.job.UnixMillis(), means(), parts_.job.recorded())),
+                  Tag());
   }
   if (what == "logs" && parts.size() > 1) return ShowLog(call);
   if (what == "tasks" && parts.size() == 2) return ShowTask(call);
@@ -196,7 +197,7 @@ void Api::ShowEvents(const Call& call) {
   if (parts_.direct && absl::StrContains(call.request.accept, "text/event-stream")) {
     HttpResponse response;
     response.content_type = "text/event-stream";
-    response.source = broadcast_.Open(after, may_change());
+    response.source = broadcast_.Open(after, means());
     return call.respond(std::move(response));
   }
   const EventPage page = parts_.job.Events(after, static_cast<size_t>(limit));

@@ -73,6 +73,7 @@ class Api {
   std::optional<LogName> FindLog(const Call& call) const;
   /// Whether a POST from here may change the job.
   bool may_change() const { return parts_.direct && !parts_.job.recorded(); }
+  PageMeans means() const { return {.post = may_change(), .logs = parts_.logs != nullptr}; }
   std::string Tag(const std::string& more = "") const;
   /// Answers with `json`, or 304 if the client has that already.
   void Answer(const Call& call, const std::string& json, const std::string& tag) const;

@@ -23,6 +23,14 @@ struct ConfigKey {
   bool known = false;                        ///< it is a key of tony's
 };
 
+/// What a page has of its job besides its state. Plain data.
+struct PageMeans {
+  bool post = false;  ///< a POST from here would be taken
+  bool logs = true;   ///< the job's logs can be read from here
+
+  bool operator==(const PageMeans&) const = default;
+};
+
 /// Events in the form of events.jsonl, with 64-bit numbers as numbers.
 struct EventPage {
   std::vector<std::string> events;

@@ -20,8 +20,8 @@ void AddEvent(const char* name, const Json& data, int64_t sequence, std::string&
 /// One reader's stream.
 class JobBroadcast::Reader : public BodySource {
  public:
-  Reader(JobBroadcast& broadcast, int64_t after, bool may_post)
-      : broadcast_(&broadcast), after_(after), may_post_(may_post) {
+  Reader(JobBroadcast& broadcast, int64_t after, PageMeans means)
+      : broadcast_(&broadcast), after_(after), means_(means) {
     broadcast.readers_.push_back(this);
   }
   ~Reader() override {
@@ -54,7 +54,7 @@ class JobBroadcast::Reader : public BodySource {
 
   int64_t version() const { return version_; }
   int64_t after() const { return after_; }
-  bool may_post() const { return may_post_; }
+  PageMeans means() const { return means_; }
 
  private:
   // A comment keeps connections open that are closed when nothing passes, and finds readers that
@@ -71,7 +71,7 @@ class JobBroadcast::Reader : public BodySource {
 
   JobBroadcast* broadcast_;
   const int64_t after_;
-  const bool may_post_;
+  const PageMeans means_;
   int64_t version_ = -1;  ///< -1: nothing was sent yet
   bool over_ = false;     ///< the last frame was sent
   Take take_;
@@ -86,8 +86,8 @@ JobBroadcast::~JobBroadcast() {
   }
 }
 
-std::shared_ptr<BodySource> JobBroadcast::Open(int64_t after, bool may_post) {
-  return std::make_shared<Reader>(*this, after, may_post);
+std::shared_ptr<BodySource> JobBroadcast::Open(int64_t after, PageMeans means) {
+  return std::make_shared<Reader>(*this, after, means);
 }
 
 void JobBroadcast::Forget(const Reader* reader) {
@@ -128,7 +128,7 @@ std::shared_ptr<const std::string> JobBroadcast::Frame(const Reader& reader) {
   // Readers that have got something share by its version; new ones by what they know already.
   const std::string key =
       absl::StrCat(reader.version(), "/", reader.version() < 0 ? reader.after() : 0, "/",
-                   reader.may_post(), "/", finishing_);
+                   reader.means().post, reader.means().logs, "/", finishing_);
   auto& frame = frames_[key];
   if (frame == nullptr) frame = std::make_shared<const std::string>(MakeFrame(reader, job));
   std::shared_ptr<const std::string> result = frame;
@@ -145,7 +145,7 @@ std::string JobBroadcast::MakeFrame(const Reader& reader, const core::ObservedJo
   const int64_t sequence = job.view.last_sequence;
   std::string frame;
   if (is_new || changes.job_version > reader.version()) {
-    AddEvent("job", JobSummary(job, source_.UnixMillis(), reader.may_post(), source_.recorded()),
+    AddEvent("job", JobSummary(job, source_.UnixMillis(), reader.means(), source_.recorded()),
              sequence, frame);
   }
   const Json tasks = TasksWhere(job, [&](const core::TaskId& id) {

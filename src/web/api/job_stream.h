@@ -36,8 +36,8 @@ class JobBroadcast {
       : loop_(loop), source_(source), timing_(timing) {}
   ~JobBroadcast();
 
-  /// A stream for a reader who has seen the events up to `after`. `may_stop`: see JobSummary().
-  std::shared_ptr<BodySource> Open(int64_t after, bool may_stop);
+  /// A stream for a reader who has seen the events up to `after`.
+  std::shared_ptr<BodySource> Open(int64_t after, PageMeans means);
   /// Something may have changed. Frames follow at once, unless the last ones were sent less than
   /// Timing::pause ago.
   void OnChange();

@@ -24,8 +24,8 @@ HttpResponse JsonResponse(std::string body);
 /// The document in one line. Bytes that are not UTF-8 are replaced.
 std::string Dump(const Json& json);
 
-/// The job as a whole. `may_post`: a POST from here would be taken. `recorded`: see JobSource.
-Json JobSummary(const core::ObservedJob& job, int64_t now_millis, bool may_post,
+/// The job as a whole. `recorded`: see JobSource.
+Json JobSummary(const core::ObservedJob& job, int64_t now_millis, PageMeans means,
                 bool recorded = false);
 /// "tony kill JOB"
 std::string StopCommand(const core::ObservedJob& job);

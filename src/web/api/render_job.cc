@@ -26,7 +26,7 @@ std::string StopCommand(const core::ObservedJob& job) {
   return absl::StrCat("tony kill ", job.view.job.job_id);
 }
 
-Json JobSummary(const core::ObservedJob& job, int64_t now_millis, bool may_post, bool recorded) {
+Json JobSummary(const core::ObservedJob& job, int64_t now_millis, PageMeans means, bool recorded) {
   const core::JobView& view = job.view;
   Json json = {{"id", view.job.job_id},
                {"name", OrNull(view.job.name)},
@@ -60,12 +60,13 @@ Json JobSummary(const core::ObservedJob& job, int64_t now_millis, bool may_post,
   json["counts"] = counts;
   json["sequence"] = view.last_sequence;
   json["recorded"] = recorded;
-  json["may"] = {{"stop", may_post && !view.verdict},
-                 {"stop_command", StopCommand(job)},
-                 {"stacks", may_post && !view.verdict}};
+  const bool may_post = means.post && !view.verdict;
+  json["may"] = {{"stop", may_post}, {"stop_command", StopCommand(job)}, {"stacks", may_post}};
   // Whoever may change the job is at its own page, which leads to the job's program, too.
-  json["may"]["open"] = may_post && !view.verdict && view.visualization.has_value();
+  json["may"]["open"] = may_post && view.visualization.has_value();
   json["may"]["open_command"] = absl::StrCat("tony open ", view.job.job_id, " --tensorboard");
+  json["may"]["logs"] = means.logs;
+  json["may"]["logs_command"] = absl::StrCat("tony logs ", view.job.job_id);
   return json;
 }
 

@@ -79,6 +79,32 @@ function TaskBox({ tasks, job, value, choose }: { tasks: Task[]; job: Job; value
   );
 }
 
+/** Of a job whose logs lie on machines that this page does not read: where they are shown. `url` is that of the node of
+ * the chosen task. */
+export function LogsElsewhere(props: { job: Job; tasks: Task[]; task: string; choose: (task: string) => void; url: string | null }) {
+  const { job, task, url } = props;
+  return (
+    <section id="logs">
+      <h2>Logs</h2>
+      <div class="tools">
+        <TaskBox tasks={props.tasks} job={job} value={task} choose={props.choose} />
+        {url && /^https?:/.test(url) && (
+          <a class="button" href={url} rel="noreferrer" target="_blank">
+            {task === "am" ? "the ApplicationMaster's log" : `the logs of ${task}`} on the node's own page
+          </a>
+        )}
+      </div>
+      <p>
+        The logs lie on the machines of the tasks, and this page does not read them there. In a terminal:{" "}
+        <code>
+          {job.may.logs_command ?? `tony logs ${job.id}`}
+          {task && !task.endsWith("*") && ` ${task}`}
+        </code>
+      </p>
+    </section>
+  );
+}
+
 export function Logs({ job, tasks, chosen, choose, alive, utc, now }: Props) {
   const [stream, setStream] = useState("stdout");
   const [attempt, setAttempt] = useState<number | null>(null);

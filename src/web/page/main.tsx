@@ -5,9 +5,9 @@ import { behindProxy, getJson, jobAddress } from "./api";
 import { Charts } from "./charts";
 import { AdviceSection, Config, Past } from "./details";
 import { Freshness, Head, VerdictCard, VisualizationCard, WaitCard } from "./first";
-import { memorySetting } from "./format";
+import { memorySetting, taskPath } from "./format";
 import { Live } from "./live";
-import { Logs, type Chosen } from "./log";
+import { Logs, LogsElsewhere, type Chosen } from "./log";
 import { useRefresh } from "./refresh";
 import { StacksSection } from "./stacks";
 import { apply, kNothing, type News, type State } from "./store";
@@ -124,7 +124,13 @@ function Page() {
   const timeline = useResource<Timeline>(job, "timeline", kRarely, [step, state.generation]) ?? kNoTasks;
   const failures = (job?.counts.FAILED ?? 0) + (job?.attempt ?? 0) + (job?.verdict ? 1 : 0);
   const wrong = !!job && (job.verdict?.outcome === "FAILED" || failures > 1);
-  const errors = useResource<Errors>(wrong ? job : null, "errors", kRarely, [failures]);
+  const logs = job?.may.logs !== false;
+  const errors = useResource<Errors>(wrong && logs ? job : null, "errors", kRarely, [failures]);
+  const shown = chosen.task ? chosen : { task: guiltyOrFirst(state), turn: 0 };
+  const choose = (task: string) => setChosen({ task, turn: chosen.turn + 1 });
+  const placed = !logs && tasks.some((task) => task.task === shown.task);
+  const place = useResource<{ log_url: string | null }>(
+    placed ? job : null, `tasks/${taskPath(shown.task)}`, kRarely, [shown.task]);
   const config = useResource<{ keys: ConfigKey[] }>(job, "config", kRarely * 10, [state.generation]);
   const metrics = useResource<{ metrics: Meaning[] }>(offered(job, "metrics"), "metrics", 10_000, [state.generation]);
   const advice = useResource<Advice>(offered(job, "advice"), "advice", kRarely, [!!job?.verdict]);
@@ -173,15 +179,25 @@ function Page() {
           <TimelineSection timeline={timeline} now={now} ended={job.ended_millis} utc={utc} open={open} />
         )}
         {metrics && <Charts job={job} meanings={metrics.metrics} now={now} utc={utc} alive={alive} restarts={restarts} />}
-        <Logs
-          job={job}
-          tasks={tasks}
-          chosen={chosen.task ? chosen : { task: guiltyOrFirst(state), turn: 0 }}
-          choose={(task) => setChosen({ task, turn: chosen.turn + 1 })}
-          alive={alive}
-          utc={utc}
-          now={job.ended_millis ?? now}
-        />
+        {logs ? (
+          <Logs
+            job={job}
+            tasks={tasks}
+            chosen={shown}
+            choose={choose}
+            alive={alive}
+            utc={utc}
+            now={job.ended_millis ?? now}
+          />
+        ) : (
+          <LogsElsewhere
+            job={job}
+            tasks={tasks}
+            task={shown.task}
+            choose={choose}
+            url={shown.task === "am" ? job.master_log_url : (place?.log_url ?? null)}
+          />
+        )}
         {advice && <AdviceSection advice={advice} />}
         {stacks && (
           <StacksSection job={job} stacks={stacks} utc={utc} onTaken={() => setTaken(taken + 1)} />

@@ -49,7 +49,17 @@ export interface Job {
   sequence: number;
   /** It is shown as its folder records it: by the portal, perhaps after its end. */
   recorded: boolean;
-  may: { stop: boolean; stop_command: string; open?: boolean; open_command?: string; stacks: boolean };
+  master_log_url: string | null;
+  may: {
+    stop: boolean;
+    stop_command: string;
+    open?: boolean;
+    open_command?: string;
+    stacks: boolean;
+    /** Absent: the server is of a version that has them. */
+    logs?: boolean;
+    logs_command?: string;
+  };
 }
 
 /** A table as columns: the names once, then one row of values for each entry. */

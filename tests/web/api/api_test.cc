@@ -180,7 +180,7 @@ TEST_F(ApiTest, PrometheusLabelsAreEscaped) {
 /// Reads a stream as fast as the test wants.
 class Reader {
  public:
-  Reader(Api& api, int64_t after) : source_(api.broadcast().Open(after, true)) {}
+  Reader(Api& api, int64_t after) : source_(api.broadcast().Open(after, {.post = true})) {}
   /// Asks for the next piece; what comes is kept.
   void Ask() {
     waits_ = true;

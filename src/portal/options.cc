@@ -1,6 +1,8 @@
 // The table of tony-portal's options.
 #include "portal/options.h"
 
+#include <chrono>
+#include <cstdlib>
 #include <iterator>
 
 #include "absl/status/status.h"
@@ -18,6 +20,9 @@ constexpr char kUsage[] =
     "tony-portal is started by `tony portal`, with --location= for each folder of jobs and with "
     "--index=";
 
+/// Of a call to a cluster.
+constexpr std::chrono::seconds kDefaultTimeout{10};
+
 /// An absolute path without a slash at its end, so that two spellings of one folder are equal.
 absl::StatusOr<std::string> ParseFolder(const std::string& text) {
   if (!absl::StartsWith(text, "/")) {
@@ -28,7 +33,7 @@ absl::StatusOr<std::string> ParseFolder(const std::string& text) {
   return folder;
 }
 
-OptionTable TableOf(Options& options) {
+OptionTable TableOf(Options& options, std::chrono::milliseconds& timeout) {
   return {
       {.name = "location",
        .value = "FOLDER",
@@ -45,6 +50,30 @@ OptionTable TableOf(Options& options) {
        .value = "PORT",
        .meaning = "the port on 127.0.0.1; any free one unless given",
        .store = StoreNumber(options.port, "a port", 1, kLargestPort)},
+      {.name = "hadoop-conf",
+       .value = "FOLDER",
+       .meaning = "the configuration of a cluster whose jobs are shown, too",
+       .store = StoreParsed(options.cluster.conf_dir, &ParseFolder)},
+      {.name = "hadoop-staging",
+       .value = "PLACE",
+       .meaning = "tony.yarn.staging-dir",
+       .store = StoreText(options.cluster.staging_dir)},
+      {.name = "hadoop-user",
+       .value = "NAME",
+       .meaning = "the user there",
+       .store = StoreText(options.cluster.user)},
+      {.name = "hadoop-home",
+       .value = "FOLDER",
+       .meaning = "the user's home on this machine",
+       .store = StoreText(options.cluster.home)},
+      {.name = "hadoop-tokens",
+       .value = "FILE",
+       .meaning = "tokens to authenticate with",
+       .store = StoreText(options.cluster.token_file)},
+      {.name = "hadoop-timeout-ms",
+       .value = "MILLISECONDS",
+       .meaning = "for each call to the cluster",
+       .store = StoreMilliseconds(timeout, 1)},
       {.name = "json", .meaning = "print the address as JSON", .store = StoreFlag(options.json)},
       {.name = "log-level",
        .value = "LEVEL",
@@ -55,10 +84,17 @@ OptionTable TableOf(Options& options) {
 
 }  // namespace
 
+std::optional<std::string> EnvironmentVariable(const std::string& name) {
+  const char* const value = std::getenv(name.c_str());
+  return value == nullptr ? std::nullopt : std::make_optional<std::string>(value);
+}
+
 absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& arguments) {
   Options options;
-  TONY_RETURN_IF_ERROR(tony::ParseOptions(TableOf(options),
+  std::chrono::milliseconds timeout = kDefaultTimeout;
+  TONY_RETURN_IF_ERROR(tony::ParseOptions(TableOf(options, timeout),
                                           {std::next(arguments.begin()), arguments.end()}, kUsage));
+  options.cluster.timeout = timeout;
   return options;
 }
 

@@ -1,10 +1,12 @@
 // The command line of tony-portal, as `tony portal` fills it in.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "backend/yarn/yarn_cluster.h"
 #include "common/logging.h"
 
 namespace tony::portal {
@@ -16,7 +18,12 @@ struct Options {
   int port = 0;                        ///< 0: any free one
   bool json = false;                   ///< the address is printed as JSON
   LogLevel log_level = LogLevel::kWarning;
+  /// The cluster whose jobs are shown, too; none unless it has a `conf_dir`.
+  backend::YarnClusterOptions cluster;
 };
+
+/// The value of a variable of this process, which Hadoop's configuration refers to as ${env.NAME}.
+std::optional<std::string> EnvironmentVariable(const std::string& name);
 
 /// `arguments` begins with the program's name. InvalidArgument – a flag is missing or unknown, or
 /// its value is invalid.

@@ -41,9 +41,16 @@ absl::StatusOr<os::UniqueFd> LockIndex(const std::string& folder) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Portal>> Portal::Start(EventLoop& loop, const Clock& clock,
-                                                      const Options& options) {
+                                                      const Options& given) {
   std::unique_ptr<Portal> portal(new Portal);
+  Options options = given;
   TONY_ASSIGN_OR_RETURN(portal->lock_, LockIndex(options.index_folder));
+  const bool has_cluster = !options.cluster.conf_dir.empty();
+  const std::string mirror = MirrorFolder(options.index_folder, options.cluster);
+  if (has_cluster) {
+    TONY_RETURN_IF_ERROR(os::OpenOrMakeOwnFolder(mirror).status());
+    options.locations.push_back(mirror);
+  }
   TONY_RETURN_IF_ERROR(CheckLocations(options.locations));
   TONY_ASSIGN_OR_RETURN(portal->index_, JobIndex::Open(options.index_folder));
   portal->indexer_ = std::make_unique<Indexer>(options.locations, *portal->index_, clock);
@@ -66,6 +73,13 @@ absl::StatusOr<std::unique_ptr<Portal>> Portal::Start(EventLoop& loop, const Clo
   portal->site_ = std::make_unique<PortalSite>(PortalSite::Parts{
       loop, clock, *portal->access_, *portal->index_, *portal->indexer_, options.locations});
   portal->thread_ = std::make_unique<IndexerThread>(*portal->indexer_);
+  if (has_cluster) {
+    portal->mirror_ = std::make_unique<MirrorThread>(
+        mirror, options.cluster, EnvironmentVariable, clock,
+        [indexer = portal->indexer_.get()](const std::string& trouble) {
+          indexer->SetSourceTrouble(trouble);
+        });
+  }
   return portal;
 }
 

@@ -11,6 +11,7 @@
 #include "os/files/unique_fd.h"
 #include "portal/index/indexer.h"
 #include "portal/index/job_index.h"
+#include "portal/mirror/mirror_thread.h"
 #include "portal/options.h"
 #include "portal/site/portal_site.h"
 #include "web/access/code_access.h"
@@ -41,6 +42,7 @@ class Portal {
   std::unique_ptr<PortalSite> site_;
   std::unique_ptr<web::HttpServer> server_;
   std::unique_ptr<IndexerThread> thread_;
+  std::unique_ptr<MirrorThread> mirror_;  ///< null: no cluster's jobs are shown
 };
 
 }  // namespace tony::portal

@@ -5,13 +5,16 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <map>
 
 #include "absl/status/status.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "client/jobs/local_folder.h"
 #include "client/verbs/running_task.h"
 #include "client/verbs/verbs.h"
+#include "client/yarn/yarn_access.h"
 #include "common/status_macros.h"
 #include "os/files/files.h"
 #include "os/processes/installation.h"
@@ -31,7 +34,7 @@ absl::StatusOr<std::vector<std::string>> LocationsOf(const CommandLine& line,
     if (absl::StrContains(wish, "://")) {
       return absl::InvalidArgumentError(
           absl::StrCat("--location ", wish, ": the portal reads folders of this machine only; the ",
-                       "jobs of a cluster are in  tony list --backend yarn"));
+                       "jobs of a cluster are in  tony portal --backend yarn"));
     }
     const std::string folder =
         (std::filesystem::path(context.working_folder) / wish).lexically_normal().string();
@@ -51,12 +54,27 @@ absl::Status BecomeProgram(std::vector<std::string> arguments) {
   return os::ErrnoError(errno, arguments[0]);
 }
 
-absl::StatusOr<int> RunPortal(const CommandLine& line, const VerbContext& context) {
-  if (line.Value("backend") == "yarn") {
-    return absl::InvalidArgumentError(
-        "the portal shows the jobs of this machine; those of a cluster are in  "
-        "tony list --backend yarn");
+/// Adds what tony-portal has to know of the cluster. The codes of OptionsOfCluster().
+absl::Status AddCluster(const jobfile::Configuration& configuration, const VerbContext& context,
+                        std::vector<std::string>& arguments) {
+  TONY_ASSIGN_OR_RETURN(
+      const backend::YarnClusterOptions options,
+      OptionsOfCluster(context.environment, jobfile::BuildYarnSettings(configuration, {})));
+  const std::filesystem::path folder =
+      std::filesystem::path(context.working_folder) / options.conf_dir;
+  for (const auto& [name, value] : std::map<std::string, std::string>{
+           {"conf", folder.lexically_normal().string()},
+           {"staging", options.staging_dir},
+           {"user", options.user},
+           {"home", options.home},
+           {"tokens", options.token_file},
+           {"timeout-ms", absl::StrCat(options.timeout / std::chrono::milliseconds(1))}}) {
+    if (!value.empty()) arguments.push_back(absl::StrCat("--hadoop-", name, "=", value));
   }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<int> RunPortal(const CommandLine& line, const VerbContext& context) {
   TONY_ASSIGN_OR_RETURN(const jobfile::Configuration configuration, ConfigurationOf(line, context));
   const std::string local_dir = configuration.GetText("tony.local.dir");
   // The index lies in tony's own folder, which a submission would not take for its own otherwise.
@@ -74,6 +92,9 @@ absl::StatusOr<int> RunPortal(const CommandLine& line, const VerbContext& contex
     arguments.push_back(absl::StrCat("--port=", port));
   }
   if (line.Has("json")) arguments.push_back("--json");
+  if (absl::AsciiStrToLower(configuration.GetText("tony.backend")) == "yarn") {
+    TONY_RETURN_IF_ERROR(AddCluster(configuration, context, arguments));
+  }
   return BecomeProgram(std::move(arguments));
 }
 
@@ -82,9 +103,10 @@ absl::StatusOr<int> RunPortal(const CommandLine& line, const VerbContext& contex
 Verb PortalVerb() {
   return {"portal",
           "",
-          "all jobs of this machine in one place, in a browser",
+          "all jobs in one place, in a browser",
           "Lists, searches and sorts your running and past jobs, and shows the page of each, until "
-          "Ctrl-C.\nPrints an address of this machine, which is good for one visit within two "
+          "Ctrl-C.\nWith --backend yarn also those of the cluster, from copies that stay when it "
+          "is gone.\nPrints an address of this machine, which is good for one visit within two "
           "minutes: the browser then\nhas a cookie. Enter prints another one. Nobody else on the "
           "machine can see it.\n",
           {{"location", "FOLDER", true,

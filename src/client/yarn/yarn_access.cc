@@ -5,11 +5,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "common/status_macros.h"
 
 namespace tony::client {
 
-absl::StatusOr<backend::YarnCluster> FindCluster(const Environment& environment,
-                                                 const jobfile::YarnSettings& yarn) {
+absl::StatusOr<backend::YarnClusterOptions> OptionsOfCluster(const Environment& environment,
+                                                             const jobfile::YarnSettings& yarn) {
   backend::YarnClusterOptions options;
   options.conf_dir = yarn.conf_dir.empty() ? environment.hadoop_conf_dir : yarn.conf_dir;
   if (options.conf_dir.empty()) {
@@ -23,6 +24,13 @@ absl::StatusOr<backend::YarnCluster> FindCluster(const Environment& environment,
   options.given = environment.hadoop_values;
   options.token_file = environment.token_file;
   options.timeout = yarn.timeout;
+  return options;
+}
+
+absl::StatusOr<backend::YarnCluster> FindCluster(const Environment& environment,
+                                                 const jobfile::YarnSettings& yarn) {
+  TONY_ASSIGN_OR_RETURN(const backend::YarnClusterOptions options,
+                        OptionsOfCluster(environment, yarn));
   return backend::YarnCluster::Find(options, EnvironmentVariable);
 }
 

@@ -17,6 +17,11 @@ namespace tony::client {
 /// How long an ApplicationMaster on another machine may be silent: a living one answers pings.
 inline constexpr std::chrono::seconds kMasterSilenceLimit{20};
 
+/// What names the cluster: tony.yarn.conf-dir, or else the environment. FailedPrecondition –
+/// neither does.
+absl::StatusOr<backend::YarnClusterOptions> OptionsOfCluster(const Environment& environment,
+                                                             const jobfile::YarnSettings& yarn);
+
 /// Finds the cluster named by tony.yarn.conf-dir, or else by the environment. FailedPrecondition –
 /// neither names one; otherwise the codes of backend::YarnCluster::Find.
 absl::StatusOr<backend::YarnCluster> FindCluster(const Environment& environment,

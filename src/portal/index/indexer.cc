@@ -39,7 +39,14 @@ Indexer::Indexer(std::vector<std::string> locations, JobIndex& index, const Cloc
 
 IndexProgress Indexer::progress() const {
   std::lock_guard lock(progress_mutex_);
-  return progress_;
+  IndexProgress progress = progress_;
+  if (progress.trouble.empty()) progress.trouble = source_trouble_;
+  return progress;
+}
+
+void Indexer::SetSourceTrouble(const std::string& trouble) {
+  std::lock_guard lock(progress_mutex_);
+  source_trouble_ = trouble;
 }
 
 void Indexer::Say(const std::function<void(IndexProgress&)>& change) {

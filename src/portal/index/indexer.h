@@ -49,6 +49,9 @@ class Indexer {
   absl::StatusOr<bool> Round(const std::atomic<bool>& stop);
   /// Thread safe.
   IndexProgress progress() const;
+  /// Says, until the next call, why the locations are not as new as they should be; empty: they
+  /// are. Thread safe.
+  void SetSourceTrouble(const std::string& trouble);
 
  private:
   struct Location {
@@ -79,6 +82,7 @@ class Indexer {
   TimePoint next_sweep_{};
   mutable std::mutex progress_mutex_;
   IndexProgress progress_;
+  std::string source_trouble_;  ///< guarded by progress_mutex_
 };
 
 /// Runs an Indexer on a thread, a round each second. Not thread safe: owned by the event loop.

@@ -1,0 +1,200 @@
+// Files there are replaced as a whole or never change, so a copy is never half of one. The end is
+// copied last and noted in a file, after which the job is not asked for any more.
+#include "portal/mirror/mirrored_job.h"
+
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "backend/yarn/yarn_job.h"
+#include "common/logging.h"
+#include "common/status_macros.h"
+#include "history/job_entry.h"
+#include "os/files/file_lock.h"
+#include "os/files/files.h"
+#include "rpc/convert/event_json.h"
+#include "rpc/convert/event_lines.h"
+
+namespace tony::portal {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Made when nothing is left to copy.
+constexpr char kCompleteFile[] = "copied";
+
+/// Nothing where there is no such file.
+absl::StatusOr<std::optional<std::string>> ReadIfThere(storage::JobFiles& files,
+                                                       const std::string& name) {
+  absl::StatusOr<std::string> contents = files.Read(name);
+  if (absl::IsNotFound(contents.status())) return std::nullopt;
+  TONY_RETURN_IF_ERROR(contents.status());
+  return std::make_optional(*std::move(contents));
+}
+
+}  // namespace
+
+MirroredJob::MirroredJob(const os::FolderHandle& jobs, storage::JobFiles& files, std::string id)
+    : jobs_(jobs), files_(files), id_(std::move(id)), folder_(jobs.PathOf(id_)) {
+  std::error_code ignored;
+  shown_ = fs::is_directory(folder_.root(), ignored);
+  complete_ = shown_ && fs::exists(folder_.root() + "/" + kCompleteFile, ignored);
+  ended_ = complete_;
+  if (!shown_) folder_ = storage::JobFolder(jobs.PathOf("." + id_));
+}
+
+std::string MirroredJob::There(const std::string& name) const {
+  return absl::StrCat(backend::JobFolderName(id_), "/", name);
+}
+
+int64_t MirroredJob::bytes() const {
+  int64_t bytes = 0;
+  for (const std::string& file : {folder_.events(), folder_.metrics(), folder_.usage()}) {
+    std::error_code error;
+    const auto size = fs::file_size(file, error);
+    if (!error) bytes += static_cast<int64_t>(size);
+  }
+  return bytes;
+}
+
+absl::Status MirroredJob::OpenFolder() {
+  if (std::exchange(opened_, true)) return absl::OkStatus();
+  const absl::Status made = jobs_.OpenOrMake(shown_ ? id_ : "." + id_).status();
+  opened_ = made.ok();
+  return made;
+}
+
+// Whoever looks at the folder takes the job for a living one as long as the lock is held.
+absl::Status MirroredJob::Hold() {
+  if (lock_.valid()) return absl::OkStatus();
+  TONY_ASSIGN_OR_RETURN(lock_, os::LockFile(folder_.am_lock()));
+  return absl::OkStatus();
+}
+
+absl::Status MirroredJob::Show() {
+  if (shown_) return absl::OkStatus();
+  TONY_RETURN_IF_ERROR(jobs_.Rename("." + id_, id_));
+  folder_ = storage::JobFolder(jobs_.PathOf(id_));
+  shown_ = true;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> MirroredJob::NewLines(const storage::EventFile& file) {
+  TONY_ASSIGN_OR_RETURN(std::string text,
+                        files_.Read(There(absl::StrCat(storage::kEventFolder, "/", file.name))));
+  text.resize(text.rfind('\n') + 1);  // npos + 1 is 0
+  if (file.first > last_file_) return text;
+  // Files that were copied one by one have been merged with newer ones.
+  std::string lines;
+  for (const absl::string_view line : absl::StrSplit(text, '\n', absl::SkipEmpty())) {
+    const absl::StatusOr<core::JobEvent> event = rpc::EventFromJsonLine(std::string(line));
+    if (event.ok() && event->sequence > last_sequence_) absl::StrAppend(&lines, line, "\n");
+  }
+  return lines;
+}
+
+absl::Status MirroredJob::AddEvents(const std::string& lines) {
+  // The first time everything is written anew: nobody knows how far an earlier process came.
+  if (!rewritten_) {
+    TONY_RETURN_IF_ERROR(os::WriteFileAtomically(folder_.events(), lines));
+  } else {
+    TONY_ASSIGN_OR_RETURN(const os::AppendFile file, os::AppendFile::Open(folder_.events()));
+    const absl::Status added = file.Append(lines);
+    if (!added.ok()) {
+      (void)file.Cut(event_bytes_);
+      return added;
+    }
+  }
+  rewritten_ = true;
+  event_bytes_ += static_cast<int64_t>(lines.size());
+  const rpc::HistoryEnd end = rpc::FindHistoryEnd(lines);
+  if (end.sequence > 0) last_sequence_ = end.sequence;
+  ended_ = ended_ || end.ended;
+  return absl::OkStatus();
+}
+
+absl::Status MirroredJob::CopyEvents() {
+  if (cut_) return absl::OkStatus();
+  return storage::ReadWhileMerging([this]() -> absl::StatusOr<bool> {
+           TONY_ASSIGN_OR_RETURN(const storage::EventFiles listed,
+                                 storage::ListEventFiles(files_, backend::JobFolderName(id_)));
+           for (const storage::EventFile& file : listed.kept) {
+             if (file.first == 0 || file.last <= last_file_) continue;
+             TONY_ASSIGN_OR_RETURN(const std::string lines, NewLines(file));
+             if (event_bytes_ + static_cast<int64_t>(lines.size()) > kMostEventBytes) {
+               cut_ = true;
+               LogWarning("a history is too long to be copied as a whole", {{"job", id_}});
+               return true;
+             }
+             TONY_RETURN_IF_ERROR(AddEvents(lines));
+             last_file_ = file.last;
+           }
+           return true;
+         })
+      .status();
+}
+
+absl::Status MirroredJob::CopyMetrics() {
+  const absl::StatusOr<storage::StoredFile> there = files_.Describe(There(storage::kMetricFile));
+  if (absl::IsNotFound(there.status())) return absl::OkStatus();
+  TONY_RETURN_IF_ERROR(there.status());
+  if (metrics_time_ == there->modified_millis) return absl::OkStatus();
+  TONY_ASSIGN_OR_RETURN(const auto bytes, ReadIfThere(files_, There(storage::kMetricFile)));
+  if (!bytes) return absl::OkStatus();
+  TONY_RETURN_IF_ERROR(os::WriteFileAtomically(folder_.metrics(), *bytes));
+  metrics_time_ = there->modified_millis;
+  return absl::OkStatus();
+}
+
+absl::Status MirroredJob::CopyUsage() {
+  if (ended_) return os::RemoveTree(folder_.usage());
+  TONY_ASSIGN_OR_RETURN(const auto usage, ReadIfThere(files_, There(storage::kUsageFile)));
+  if (!usage || *usage == usage_) return absl::OkStatus();
+  TONY_RETURN_IF_ERROR(os::WriteFileAtomically(folder_.usage(), *usage));
+  usage_ = *usage;
+  return absl::OkStatus();
+}
+
+absl::Status MirroredJob::CopyConfiguration() {
+  if (has_configuration_) return absl::OkStatus();
+  TONY_ASSIGN_OR_RETURN(const auto xml, ReadIfThere(files_, There(storage::kConfigurationFile)));
+  if (!xml) return absl::OkStatus();
+  TONY_RETURN_IF_ERROR(os::WriteFileAtomically(folder_.job_xml(), *xml));
+  has_configuration_ = true;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> MirroredJob::CopySummary() {
+  TONY_ASSIGN_OR_RETURN(const auto text, ReadIfThere(files_, There(storage::kSummaryFile)));
+  if (!text) return false;
+  absl::StatusOr<history::JobEntry> entry = history::EntryFromJson(*text);
+  if (!entry.ok() || cut_) return true;  // its history is read in its place
+  entry->events_bytes = event_bytes_;
+  TONY_RETURN_IF_ERROR(os::WriteFileAtomically(folder_.summary(), history::EntryToJson(*entry)));
+  return true;
+}
+
+absl::Status MirroredJob::Update(bool over) {
+  if (complete_) return absl::OkStatus();
+  TONY_RETURN_IF_ERROR(OpenFolder());
+  TONY_RETURN_IF_ERROR(Hold());
+  TONY_RETURN_IF_ERROR(CopyEvents());
+  TONY_RETURN_IF_ERROR(CopyConfiguration());
+  TONY_RETURN_IF_ERROR(CopyUsage());
+  // An ApplicationMaster writes its last metrics before the summary, so these are copied behind it.
+  bool summed_up = false;
+  if (ended_ || over) {
+    TONY_ASSIGN_OR_RETURN(summed_up, CopySummary());
+  }
+  TONY_RETURN_IF_ERROR(CopyMetrics());
+  TONY_RETURN_IF_ERROR(Show());
+  if (!summed_up && !over) return absl::OkStatus();
+  TONY_RETURN_IF_ERROR(os::WriteFileAtomically(folder_.root() + "/" + kCompleteFile, ""));
+  complete_ = true;
+  lock_.Reset();
+  return absl::OkStatus();
+}
+
+}  // namespace tony::portal

@@ -74,8 +74,8 @@ WATCH_POLICY = """
 """
 
 
-class PageTest(JobTest):
-    """One job each, and one visitor."""
+class Visits(JobTest):
+    """A browser, and what its pages have to keep to."""
 
     def setUp(self):
         super().setUp()
@@ -85,18 +85,7 @@ class PageTest(JobTest):
         self.browser = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         self.addCleanup(self.browser.close)
         self.complaints = []
-
-    def start(self, *arguments, workers=2):
-        """A job whose workers have printed all they have to say."""
-        job = self.submit(TALK.format(said=self.said.path, gate=self.gate.path), *arguments, workers=workers)
-        for _ in range(workers):
-            self.said.read()
-        job.wait_until_running(*(f"worker:{index}" for index in range(workers)))
-        return job
-
-    def visit(self, job, **context):
-        """A visitor's page of the job."""
-        return self.enter(self.site.verb("open", job.id)["url"], **context)
+        self.portal = None  # the newest one's process
 
     def enter(self, url, **context):
         """A visitor's page, with everything that the browser complains about in self.complaints."""
@@ -117,6 +106,7 @@ class PageTest(JobTest):
                                   cwd=self.site.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
         for clean_up in (portal.stdout.close, portal.wait, portal.terminate):
             self.addCleanup(clean_up)
+        self.portal = portal
         return json.loads(portal.stdout.readline())["url"]
 
     def assert_content(self, page):
@@ -128,6 +118,22 @@ class PageTest(JobTest):
     def row(self, page, task):
         """The row of a task in the table."""
         return page.locator("#tasks .task", has=page.get_by_role("rowheader", name=task, exact=True))
+
+
+class PageTest(Visits):
+    """One job each, and one visitor."""
+
+    def start(self, *arguments, workers=2):
+        """A job whose workers have printed all they have to say."""
+        job = self.submit(TALK.format(said=self.said.path, gate=self.gate.path), *arguments, workers=workers)
+        for _ in range(workers):
+            self.said.read()
+        job.wait_until_running(*(f"worker:{index}" for index in range(workers)))
+        return job
+
+    def visit(self, job, **context):
+        """A visitor's page of the job."""
+        return self.enter(self.site.verb("open", job.id)["url"], **context)
 
     def pid(self, job, task):
         """The process of the task's program."""

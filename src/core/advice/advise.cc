@@ -17,20 +17,25 @@ using Heuristic = std::vector<Advice> (*)(const JobFacts& facts);
 // In the order in which equal advice is shown: what saves the job comes before what saves
 // resources.
 constexpr Heuristic kHeuristics[] = {
-    AdviseSameFailure,   AdviseMemoryTight,      AdviseStraggler,   AdviseLostWork,
-    AdviseExchangeBound, AdviseInputBound,       AdviseCoresShort,  AdviseGpusUnused,
-    AdviseStartUp,       AdviseParameterServers, AdviseCoresUnused, AdviseMemoryUnused,
+    AdviseSameFailure, AdviseMemoryTight,   AdviseStraggler,  AdviseCheckpointInterval,
+    AdviseLostWork,    AdviseExchangeBound, AdviseInputBound, AdviseCoresShort,
+    AdviseGpusUnused,  AdviseStartUp,       AdviseLogVolume,  AdviseParameterServers,
+    AdviseCoresUnused, AdviseMemoryUnused,
 };
 
 /// Tasks that wait for their input do not use their cores. When the input is faster they will, so
-/// the one advice excludes the other.
+/// the one advice excludes the other. So does a computed interval of checkpoints the advice to
+/// write them more often.
 void DropContradictions(std::vector<Advice>& advice) {
   std::set<std::string> starved;
+  bool has_interval = false;
   for (const Advice& each : advice) {
     if (each.heuristic == "input-bound") starved.insert(each.type);
+    has_interval = has_interval || each.heuristic == "checkpoint-interval";
   }
   std::erase_if(advice, [&](const Advice& each) {
-    return each.heuristic == "cores-unused" && starved.contains(each.type);
+    return (each.heuristic == "cores-unused" && starved.contains(each.type)) ||
+           (each.heuristic == "lost-work" && has_interval);
   });
 }
 

@@ -21,5 +21,7 @@ std::vector<Advice> AdviseParameterServers(const JobFacts& facts);
 std::vector<Advice> AdviseStartUp(const JobFacts& facts);
 std::vector<Advice> AdviseLostWork(const JobFacts& facts);
 std::vector<Advice> AdviseSameFailure(const JobFacts& facts);
+std::vector<Advice> AdviseCheckpointInterval(const JobFacts& facts);
+std::vector<Advice> AdviseLogVolume(const JobFacts& facts);
 
 }  // namespace tony::core

@@ -220,6 +220,45 @@ void AddHistoryCases(Cases& cases) {
   Add(cases, "LostWithoutRetry", lost, {"no-retry"});
 }
 
+/// A job that has failed twice and writes a checkpoint each `interval` seconds, which takes `cost`.
+JobProfile WithCheckpoints(int interval, double cost) {
+  JobProfile profile = With([=](auto&, int64_t second, TaskUsage& growth) {
+    if (second < interval) return;
+    const int64_t count = second / interval;
+    growth.progress->checkpoint = ProgressCheckpoint{
+        "/checkpoints/1", JobProfile::kSubmitted + 10'000 + 1000 * interval * count, cost, count};
+  });
+  return WithAttempts(std::move(profile), {"Lost", "Lost again"});
+}
+
+void AddCheckpointCases(Cases& cases) {
+  // 605 s between failures: √(2 · 4 s · 605 s) - 4 s = 66 s.
+  Add(cases, "CheckpointsTooRare", WithCheckpoints(400, 4), {"checkpoint-interval"});
+  Add(cases, "CheckpointsTooOften", WithCheckpoints(10, 4), {"checkpoint-interval"});
+  Add(cases, "CheckpointsWhenTheyPay", WithCheckpoints(70, 4), {});
+  JobProfile repeats = WithCheckpoints(400, 4);
+  repeats.use = [use = repeats.use](const TaskId& task, int64_t second, TaskUsage& growth) {
+    use(task, second, growth);
+    growth.progress->step = 10 * (second < 100 ? second : second - 90);
+  };
+  Add(cases, "RareCheckpointsWithLostWork", repeats, {"checkpoint-interval"});
+  JobProfile fine = WithCheckpoints(400, 4);
+  fine.observed.view.attempts.clear();
+  Add(cases, "RareCheckpointsOfAJobThatNeverFails", fine, {});
+}
+
+void AddLogCases(Cases& cases) {
+  JobProfile dropped = WellSet();
+  dropped.observed.view.notes = {
+      "worker:1: the log a/stdout.log has reached its limit of 2048 MiB (tony.task.log.max-size, "
+      "tony.application.log.max-size): its start and its end are kept"};
+  Add(cases, "DroppedLogs", dropped, {"log-volume"});
+  JobProfile other = WellSet();
+  other.observed.view.notes = {"output is being lost: No space left on device",
+                               "it has reached its limit of many MiB (tony.task.log.max-size)"};
+  Add(cases, "OtherNotes", other, {});
+}
+
 Cases AllCases() {
   Cases cases;
   AddWellSetCases(cases);
@@ -228,6 +267,8 @@ Cases AllCases() {
   AddInputCases(cases);
   AddPeerCases(cases);
   AddHistoryCases(cases);
+  AddCheckpointCases(cases);
+  AddLogCases(cases);
   return cases;
 }
 
@@ -271,6 +312,21 @@ TEST(AdviseJobTest, NamesTheSlowTaskAndItsHost) {
   ASSERT_EQ(advice.advice.size(), 1);
   EXPECT_THAT(advice.advice[0].sentence, HasSubstr("worker:3 on host1 (1)"));
   EXPECT_EQ(advice.advice[0].severity, AdviceSeverity::kSevere);
+}
+
+TEST(AdviseJobTest, ComputesTheIntervalOfCheckpoints) {
+  const JobAdvice advice = WithCheckpoints(400, 4).Advise();
+  ASSERT_EQ(advice.advice.size(), 1);
+  EXPECT_EQ(advice.advice[0].severity, AdviceSeverity::kSevere);
+  EXPECT_THAT(advice.advice[0].sentence, HasSubstr("each 1m 05s instead of each 6m 40s"));
+  EXPECT_THAT(advice.advice[0].evidence, HasSubstr("2 failures in 20m 10s"));
+}
+
+TEST(AdviseJobTest, ALogThatWasDroppedGetsRoom) {
+  JobProfile profile = WellSet();
+  profile.observed.view.notes = {
+      "worker:1: the log a has reached its limit of 2048 MiB (tony.task.log.max-size, …)"};
+  EXPECT_THAT(Lines(profile.Advise()), Contains(AdviceLine{"tony.task.log.max-size", "4096m"}));
 }
 
 TEST(AdviseJobTest, AShortRunIsNotJudged) {

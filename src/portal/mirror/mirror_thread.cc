@@ -99,8 +99,8 @@ MirrorThread::~MirrorThread() {
 
 std::string MirrorThread::Round() {
   const auto trouble = [](const absl::Status& why) {
-    return absl::StrCat("the cluster's jobs are shown as they were when it last answered: ",
-                        std::string(why.message()));
+    return absl::StrCat("The cluster's jobs are shown as they were when it last answered: ",
+                        std::string(why.message()), ".");
   };
   if (mirror_ == nullptr) {
     absl::StatusOr<JobMirror::Cluster> cluster = OpenCluster(cluster_, environment_);
@@ -112,9 +112,9 @@ std::string MirrorThread::Round() {
   const absl::StatusOr<size_t> left_out = mirror_->Round(stop_);
   if (!left_out.ok()) return trouble(left_out.status());
   if (*left_out == 0) return "";
-  return absl::StrCat("the ", *left_out,
+  return absl::StrCat("The ", *left_out,
                       " oldest jobs of the cluster are not copied and not shown: there are too "
-                      "many, or they are too large; they are in  tony list --backend yarn");
+                      "many, or they are too large; they are in  tony list --backend yarn.");
 }
 
 void MirrorThread::Run() {

@@ -51,7 +51,33 @@ absl::Status BecomeProgram(std::vector<std::string> arguments) {
   return os::ErrnoError(errno, arguments[0]);
 }
 
+/// The options that tony-portal gets as they are, and those whose value is a file.
+constexpr const char* kPassedOn[] = {"listen",     "proxy-header",  "proxy-from",
+                                     "proxy-user", "proxy-control", "name"};
+constexpr const char* kFiles[] = {"certificate", "key", "users"};
+
+void PassOn(const CommandLine& line, const VerbContext& context,
+            std::vector<std::string>& arguments) {
+  for (const char* const name : kPassedOn) {
+    for (const std::string& value : line.Values(name)) {
+      arguments.push_back(absl::StrCat("--", name, "=", value));
+    }
+  }
+  for (const char* const name : kFiles) {
+    if (!line.Has(name)) continue;
+    const std::filesystem::path file =
+        std::filesystem::path(context.working_folder) / line.Value(name);
+    arguments.push_back(absl::StrCat("--", name, "=", file.lexically_normal().string()));
+  }
+}
+
 absl::StatusOr<int> RunPortal(const CommandLine& line, const VerbContext& context) {
+  if (line.Has("add-user")) {
+    TONY_ASSIGN_OR_RETURN(const std::string program, os::FindDaemon("tony-portal"));
+    TONY_ASSIGN_OR_RETURN(std::vector<std::string> arguments, os::OwnProgramCommand(program));
+    arguments.push_back(absl::StrCat("--add-user=", line.Value("add-user")));
+    return BecomeProgram(std::move(arguments));
+  }
   if (line.Value("backend") == "yarn") {
     return absl::InvalidArgumentError(
         "the portal shows the jobs of this machine; those of a cluster are in  "
@@ -69,6 +95,11 @@ absl::StatusOr<int> RunPortal(const CommandLine& line, const VerbContext& contex
     arguments.push_back(absl::StrCat("--location=", location));
   }
   arguments.push_back(absl::StrCat("--index=", local_dir, "/portal"));
+  if (line.Has("port") && line.Has("listen")) {
+    return absl::InvalidArgumentError("--port is for 127.0.0.1; --listen has its own port");
+  }
+  PassOn(line, context, arguments);
+  if (line.Has("listen")) arguments.push_back("--log-level=info");  // who has logged in
   if (line.Has("port")) {
     TONY_ASSIGN_OR_RETURN(const int port, ParsePort("--port", line.Value("port"), kExamplePort));
     arguments.push_back(absl::StrCat("--port=", port));
@@ -80,18 +111,31 @@ absl::StatusOr<int> RunPortal(const CommandLine& line, const VerbContext& contex
 }  // namespace
 
 Verb PortalVerb() {
-  return {"portal",
-          "",
-          "all jobs of this machine in one place, in a browser",
-          "Lists, searches and sorts your running and past jobs, and shows the page of each, until "
-          "Ctrl-C.\nPrints an address of this machine, which is good for one visit within two "
-          "minutes: the browser then\nhas a cookie. Enter prints another one. Nobody else on the "
-          "machine can see it.\n",
-          {{"location", "FOLDER", true,
-            "a folder with jobs, in place of tony.local.dir, like it laid out and owned by you"},
-           {"port", "NUMBER", false, "to listen on; any free one unless given"}},
-          0,
-          &RunPortal};
+  return {
+      "portal",
+      "",
+      "all jobs of this machine in one place, in a browser",
+      "Lists, searches and sorts your running and past jobs, and shows the page of each, until "
+      "Ctrl-C.\nPrints an address of this machine, which is good for one visit within two "
+      "minutes: the browser then\nhas a cookie. Enter prints another one. Nobody else on the "
+      "machine can see it.\n\nWith --listen it serves several users, who log in: by a name and a "
+      "password of --users, or through\na proxy that names them (docs/portal.md).\n",
+      {{"location", "FOLDER", true,
+        "a folder with jobs, in place of tony.local.dir, like it laid out and owned by you"},
+       {"port", "NUMBER", false, "to listen on; any free one unless given"},
+       {"listen", "ADDRESS:PORT", false, "serve several users there, who log in"},
+       {"certificate", "FILE", false, "the certificate for TLS, with those behind it, as PEM"},
+       {"key", "FILE", false, "its private key; for nobody else to read"},
+       {"users", "FILE", false, "the users, in lines of --add-user"},
+       {"add-user", "NAME:ROLE", false,
+        "ask for a password and print a line for --users; ROLE is view or control"},
+       {"proxy-header", "NAME", false, "the header in which a proxy names its user"},
+       {"proxy-from", "ADDRESSES", false, "the proxy's addresses; nobody else is believed"},
+       {"proxy-user", "USER", false, "who runs the proxy, if it is on this machine"},
+       {"proxy-control", "USERS", false, "the proxy's users with the role control"},
+       {"name", "NAME", true, "a host name by which browsers call the portal"}},
+      0,
+      &RunPortal};
 }
 
 }  // namespace tony::client

@@ -129,8 +129,8 @@ class OpenJobs::OpenJob {
   Lifetime lifetime_;
 };
 
-OpenJobs::OpenJobs(EventLoop& loop, const Clock& clock)
-    : loop_(loop), clock_(clock), worker_(loop) {}
+OpenJobs::OpenJobs(EventLoop& loop, const Clock& clock, size_t most)
+    : loop_(loop), clock_(clock), most_(most), worker_(loop) {}
 
 OpenJobs::~OpenJobs() = default;
 
@@ -191,7 +191,7 @@ void OpenJobs::Load(const JobKey& key, const std::string& base, Waiting waiting)
           job = source.status();
         } else if (!MakeRoom()) {
           job = absl::ResourceExhaustedError(
-              absl::StrCat("pages of ", kMost,
+              absl::StrCat("pages of ", most_,
                            " other jobs are open, which are as many as the portal follows; "
                            "close one of them and load this page again"));
         } else {
@@ -207,7 +207,7 @@ void OpenJobs::Load(const JobKey& key, const std::string& base, Waiting waiting)
 // A job that somebody looks at is not closed: its page would open it again at once, in the place of
 // another one, and so on in turn.
 bool OpenJobs::MakeRoom() {
-  if (jobs_.size() < kMost) return true;
+  if (jobs_.size() < most_) return true;
   const auto unread = std::find_if(jobs_.rbegin(), jobs_.rend(),
                                    [](const auto& job) { return !job->has_readers(); });
   if (unread == jobs_.rend()) return false;

@@ -1,9 +1,9 @@
-// Access is checked before anything else.
+// Access is checked before anything else but the login itself.
 #include "portal/site/portal_site.h"
 
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <utility>
+#include <variant>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -38,13 +38,16 @@ std::pair<std::string, std::string> SplitPlace(const std::string& place) {
 }  // namespace
 
 PortalSite::PortalSite(Parts parts)
-    : parts_(std::move(parts)), jobs_(parts_.loop, parts_.clock), worker_(parts_.loop) {}
+    : parts_(std::move(parts)),
+      jobs_(parts_.loop, parts_.clock, parts_.most_open_jobs),
+      worker_(parts_.loop) {}
 
 // A change is refused with a sentence that says where it can be made.
 std::string PortalSite::Allowed(const std::string& path) const {
   const std::string base = parts_.access.base_path();
   if (!absl::StartsWith(path, base)) return web::OnlyLooking(path);
   const std::string place = path.substr(base.size());
+  if (std::string methods = parts_.access.Allowed(place); !methods.empty()) return methods;
   if (absl::StartsWith(place, kPages)) {
     return web::Api::Allowed(SplitPlace(place.substr(kPages.size())).second);
   }
@@ -52,12 +55,18 @@ std::string PortalSite::Allowed(const std::string& path) const {
 }
 
 void PortalSite::Handle(const web::HttpRequest& request, const web::HttpServer::Respond& respond) {
-  if (std::optional<web::HttpResponse> refused = parts_.access.Check(request)) {
-    return respond(*std::move(refused));
-  }
   const std::string base = parts_.access.base_path();
-  if (!absl::StartsWith(request.path, base)) return respond(NotFound());
-  const std::string place = request.path.substr(base.size());
+  const bool below = absl::StartsWith(request.path, base);
+  const std::string place = below ? request.path.substr(base.size()) : "";
+  if (below && !parts_.access.Allowed(place).empty()) {
+    return parts_.access.Handle(request, place, respond);
+  }
+  auto checked = parts_.access.Check(request);
+  if (auto* refused = std::get_if<web::HttpResponse>(&checked)) return respond(std::move(*refused));
+  if (!below) return respond(NotFound());
+  if (place == "api/v1/session") {
+    return respond(web::JsonResponse(web::Dump(SessionJson(std::get<Visitor>(checked)))));
+  }
   if (place.empty()) return ShowList(respond);
   if (place == "healthz") return respond(web::JsonResponse("{\"status\":\"ok\"}\n"));
   if (place == "api/v1/openapi.json") return respond(web::JsonResponse(PortalOpenApiDocument()));

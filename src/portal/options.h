@@ -13,9 +13,10 @@ namespace tony::portal {
 /// Plain data.
 struct Options {
   std::vector<std::string> locations;  ///< folders that hold `jobs`, the first one the user's own
-  std::string index_folder;            ///< made if it is missing
-  int port = 0;                        ///< 0: any free one
-  bool json = false;                   ///< the address is printed as JSON
+  std::vector<std::string> tony_histories;  ///< folders of TonY's histories
+  std::string index_folder;                 ///< made if it is missing
+  int port = 0;                             ///< 0: any free one
+  bool json = false;                        ///< the address is printed as JSON
   LogLevel log_level = LogLevel::kWarning;
   SharedUse shared;
   std::string add_user;  ///< "NAME:ROLE": only a line for a file of users is printed

@@ -23,6 +23,11 @@
 namespace tony::portal {
 namespace {
 
+absl::Status CannotShow(const std::string& location, const absl::Status& why) {
+  return absl::Status(why.code(), absl::StrCat("the portal cannot show the jobs of ", location,
+                                               ": ", std::string(why.message())));
+}
+
 /// What is in a location is shown as this user's own: nobody else may put it there.
 absl::Status CheckLocations(const std::vector<std::string>& locations) {
   for (const std::string& location : locations) {
@@ -31,9 +36,7 @@ absl::Status CheckLocations(const std::vector<std::string>& locations) {
       opened = os::OpenOwnFolder(storage::JobsFolder(location)).status();
       if (absl::IsNotFound(opened)) continue;  // the first job makes it
     }
-    if (opened.ok()) continue;
-    return absl::Status(opened.code(), absl::StrCat("the portal cannot show the jobs of ", location,
-                                                    ": ", std::string(opened.message())));
+    if (!opened.ok()) return CannotShow(location, opened);
   }
   return absl::OkStatus();
 }
@@ -68,13 +71,18 @@ absl::StatusOr<std::unique_ptr<Portal>> Portal::Start(EventLoop& loop, const Clo
   std::unique_ptr<Portal> portal(new Portal);
   TONY_ASSIGN_OR_RETURN(portal->lock_, LockIndex(options.index_folder));
   TONY_RETURN_IF_ERROR(CheckLocations(options.locations));
+  for (const std::string& folder : options.tony_histories) {
+    const absl::Status opened = os::OpenOwnFolder(folder).status();
+    if (!opened.ok()) return CannotShow(folder, opened);
+  }
   TONY_ASSIGN_OR_RETURN(portal->index_, JobIndex::Open(options.index_folder));
-  portal->indexer_ = std::make_unique<Indexer>(options.locations, *portal->index_, clock);
+  portal->indexer_ =
+      std::make_unique<Indexer>(options.locations, *portal->index_, clock, options.tony_histories);
   TONY_RETURN_IF_ERROR(portal->StartServer(loop, options));
   TONY_RETURN_IF_ERROR(portal->MakeAccess(loop, clock, options));
   portal->site_ = std::make_unique<PortalSite>(PortalSite::Parts{
       loop, clock, *portal->access_, *portal->index_, *portal->indexer_, options.locations,
-      options.shared.wanted() ? kSharedOpenJobs : OpenJobs::kMost});
+      options.tony_histories, options.shared.wanted() ? kSharedOpenJobs : OpenJobs::kMost});
   portal->thread_ = std::make_unique<IndexerThread>(*portal->indexer_);
   return portal;
 }

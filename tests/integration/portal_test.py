@@ -194,6 +194,24 @@ class PortalTest(integration_case.JobTest):
         for wrong in (f"{here.id}@1", f"{here.id}@3", f"{here.id}@", "..", ".hidden", "%2e%2e", "x" * 300):
             self.assertEqual(page.get(f"{page.base}jobs/{wrong}/")[0], 404, wrong)
 
+    def test_histories_of_tony(self):
+        folder = self.site.folder / "history"
+        place = folder / "finished/2019/05/31/application_1559240000000_0007"
+        place.mkdir(0o700, parents=True)
+        folder.chmod(0o700)
+        name = "application_1559240000000_0007-1559260000000-1559260060000-svc-ml-FAILED.jhist"
+        (place / name).write_bytes(b"Obj\x01")
+        page = Portal(self, "--tony-history", "history").enter()
+        (listed,) = machine.wait_until(lambda: page.api("jobs")["jobs"], tony_cli.DEADLINE_SECONDS, 0.1)
+        self.assertEqual((listed["id"], listed["state"], listed["user"], listed["duration_millis"]),
+                         ("application_1559240000000_0007", "FAILED", "svc-ml", 60000))
+        self.assertIn("a history of TonY", listed["trouble"])
+        self.assertEqual(listed["address"], "application_1559240000000_0007@2")
+        status, _, text = page.get(f"{page.base}jobs/{listed['address']}/", Accept="text/html")
+        self.assertEqual(status, 404)
+        self.assertIn("has run under TonY for 1m 00s and ended as FAILED", text)
+        self.assertEqual(page.ask(f"jobs/{listed['address']}")[0], 404)
+
     def test_who_may_see_it(self):
         portal = Portal(self)
         page = portal.page
@@ -221,6 +239,7 @@ class PortalTest(integration_case.JobTest):
         portal = Portal(self)
         cases = [
             (("--location", "hdfs://nn/history"), 2, "this machine only"),
+            (("--tony-history", "hdfs://nn/history"), 2, "--tony-history hdfs://nn/history: the portal reads folders"),
             (("--backend", "yarn"), 2, "tony list --backend yarn"),
             (("--port", "http"), 2, "--port"),
             ((), 3, "another portal of yours"),

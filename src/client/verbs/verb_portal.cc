@@ -23,15 +23,15 @@ namespace {
 constexpr int kExamplePort = 8080;
 
 /// The folders whose jobs are wanted: absolute, each once.
-absl::StatusOr<std::vector<std::string>> LocationsOf(const CommandLine& line,
-                                                     const VerbContext& context,
-                                                     const std::string& local_dir) {
+absl::StatusOr<std::vector<std::string>> FoldersOf(const std::string& option,
+                                                   const CommandLine& line,
+                                                   const VerbContext& context) {
   std::vector<std::string> locations;
-  for (const std::string& wish : line.Values("location")) {
+  for (const std::string& wish : line.Values(option)) {
     if (absl::StrContains(wish, "://")) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--location ", wish, ": the portal reads folders of this machine only; the ",
-                       "jobs of a cluster are in  tony list --backend yarn"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "--", option, " ", wish, ": the portal reads folders of this machine only; the ",
+          "jobs of a cluster are in  tony list --backend yarn"));
     }
     const std::string folder =
         (std::filesystem::path(context.working_folder) / wish).lexically_normal().string();
@@ -39,7 +39,6 @@ absl::StatusOr<std::vector<std::string>> LocationsOf(const CommandLine& line,
       locations.push_back(folder);
     }
   }
-  if (locations.empty()) locations.push_back(local_dir);
   return locations;
 }
 
@@ -87,12 +86,17 @@ absl::StatusOr<int> RunPortal(const CommandLine& line, const VerbContext& contex
   const std::string local_dir = configuration.GetText("tony.local.dir");
   // The index lies in tony's own folder, which a submission would not take for its own otherwise.
   TONY_RETURN_IF_ERROR(OpenLocalFolder(local_dir).status());
-  TONY_ASSIGN_OR_RETURN(const std::vector<std::string> locations,
-                        LocationsOf(line, context, local_dir));
+  TONY_ASSIGN_OR_RETURN(std::vector<std::string> locations, FoldersOf("location", line, context));
+  if (locations.empty()) locations.push_back(local_dir);
+  TONY_ASSIGN_OR_RETURN(const std::vector<std::string> histories,
+                        FoldersOf("tony-history", line, context));
   TONY_ASSIGN_OR_RETURN(const std::string program, os::FindDaemon("tony-portal"));
   TONY_ASSIGN_OR_RETURN(std::vector<std::string> arguments, os::OwnProgramCommand(program));
   for (const std::string& location : locations) {
     arguments.push_back(absl::StrCat("--location=", location));
+  }
+  for (const std::string& history : histories) {
+    arguments.push_back(absl::StrCat("--tony-history=", history));
   }
   arguments.push_back(absl::StrCat("--index=", local_dir, "/portal"));
   if (line.Has("port") && line.Has("listen")) {
@@ -122,6 +126,8 @@ Verb PortalVerb() {
       "password of --users, or through\na proxy that names them (docs/portal.md).\n",
       {{"location", "FOLDER", true,
         "a folder with jobs, in place of tony.local.dir, like it laid out and owned by you"},
+       {"tony-history", "FOLDER", true,
+        "TonY's own histories, from a folder like its tony.history.location: what their names say"},
        {"port", "NUMBER", false, "to listen on; any free one unless given"},
        {"listen", "ADDRESS:PORT", false, "serve several users there, who log in"},
        {"certificate", "FILE", false, "the certificate for TLS, with those behind it, as PEM"},

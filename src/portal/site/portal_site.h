@@ -38,6 +38,7 @@ class PortalSite {
     JobIndex& index;
     const Indexer& indexer;
     std::vector<std::string> locations;
+    std::vector<std::string> tony_histories = {};  ///< further locations, behind the others
     size_t most_open_jobs = OpenJobs::kMost;
   };
 
@@ -56,7 +57,11 @@ class PortalSite {
   void ShowJob(const web::HttpRequest& request, const std::string& place, bool api,
                const web::HttpServer::Respond& respond);
 
+  /// A job of a history of TonY's, of which there is no page but a sentence.
+  void ShowHistory(const JobKey& key, const web::HttpServer::Respond& respond);
+
   const Parts parts_;
+  const std::vector<std::string> places_;  ///< all locations, in the order of their numbers
   OpenJobs jobs_;
   pagedata::Worker worker_;  ///< asks the index
 };

@@ -13,6 +13,7 @@
 #include "appmaster/record/observed_log.h"
 #include "common/logging.h"
 #include "common/status_macros.h"
+#include "core/model/lease.h"
 #include "core/runtime/runtime.h"
 #include "os/files/files.h"
 #include "pagedata/job_traits.h"
@@ -107,10 +108,10 @@ absl::Status ApplicationMaster::OpenMetrics(const jobfile::Configuration& config
   options.path = platform_->folder().metrics();
   options.least_pause = archived ? Duration(kArchivedMetricsPause) : Duration(kMetricsPause);
   const core::JobDescription& job = machine_->job();
+  const auto pause = core::MeasurementPause(job.timeouts, job.CountTasks());
   options.metrics.bytes =
       static_cast<size_t>(configuration.GetMemoryMb("tony.am.metrics-memory") << 20);
-  options.metrics.stale_millis =
-      3 * std::max<int64_t>(1'000, job.timeouts.metrics_interval / std::chrono::milliseconds(1));
+  options.metrics.stale_millis = 3 * std::max<int64_t>(1'000, pause / std::chrono::milliseconds(1));
   for (const core::TaskType& type : job.types) {
     options.metrics.types.push_back({type.name, type.instances});
   }

@@ -271,7 +271,7 @@ void JobRunner::Run(const core::effect::KeepStacks& effect) { parts_.keep_stacks
 
 void JobRunner::Run(const core::effect::ShowMeasurement& effect) {
   parts_.measurements.Take(effect.measured);
-  parts_.metrics.Take(effect.measured);
+  parts_.metrics.Take(effect.measured, effect.earlier);
 }
 
 void JobRunner::Run(const core::effect::ReportFault& effect) {

@@ -21,4 +21,8 @@ std::chrono::milliseconds LeaseOf(const Timeouts& timeouts);
 /// them; at least four heartbeats fit into a lease.
 std::chrono::milliseconds HeartbeatPause(const Timeouts& timeouts, int64_t tasks);
 
+/// How long an executor may keep measurements back, so that many executors do not send one message
+/// for each. With few tasks it is the pause between two measurements.
+std::chrono::milliseconds MeasurementPause(const Timeouts& timeouts, int64_t tasks);
+
 }  // namespace tony::core

@@ -29,10 +29,10 @@ constexpr std::chrono::seconds kArchivePause{2};
 constexpr int64_t kUnknownEvents = 100'000;
 
 /// Pauses between two writes of the newest measurements. Each write rewrites all lines. On this
-/// machine a file costs little, so the pause is short and grows with the number of tasks; in a
-/// cluster's file system it is long.
+/// machine a file costs little, so the pause is short and grows with the number of tasks, each of
+/// which takes a tenth of a millisecond; in a cluster's file system it is long.
 constexpr std::chrono::seconds kUsagePause{1};
-constexpr std::chrono::milliseconds kUsagePauseOfTask{1};
+constexpr std::chrono::milliseconds kUsagePauseOfTask{20};
 constexpr std::chrono::seconds kArchivedUsagePause{30};
 
 /// Least pauses between two files of metrics, likewise.

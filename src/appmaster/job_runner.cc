@@ -264,6 +264,7 @@ void JobRunner::Run(const core::effect::Record& effect) {
     LogInfo(absl::StrCat("job is ", core::JobStateName(change->state), ", epoch ", change->epoch,
                          change->sentence.empty() ? "" : ": ", change->sentence));
   }
+  parts_.measurements.ShowAll();
   parts_.history.Record(effect.body);
 }
 

@@ -9,7 +9,7 @@ namespace {
 /// The executors of a job together send at most this many messages of a kind: 1,000 a second took a
 /// third of a core.
 constexpr int kMessagesPerSecond = 100;
-constexpr int kHeartbeatsInLease = 4;
+constexpr int kHeartbeatsInLease = 3;
 
 std::chrono::milliseconds Spread(int64_t tasks) {
   return std::chrono::milliseconds(tasks * 1000 / kMessagesPerSecond);

@@ -98,7 +98,7 @@ class OpenJobs::OpenJob {
 
   /// Reads on in a living job. The metrics are read once more after its end, since its
   /// ApplicationMaster writes them last.
-  void Refresh(pagedata::Worker& worker) {
+  void Refresh(Worker& worker) {
     if (settled_) return;
     if (source_->Refresh()) api_.broadcast().OnChange();
     if (clock_.Now() - metrics_read_ < kMetricsPause) return;
@@ -107,8 +107,9 @@ class OpenJobs::OpenJob {
     using Metrics = std::optional<core::JobMetrics>;
     worker.Run<Metrics>(
         nullptr,
-        [folder = source_->stored().folder](const pagedata::Worker::Stop&)
-            -> absl::StatusOr<Metrics> { return pagedata::ReadMetrics(folder); },
+        [folder = source_->stored().folder](const Worker::Stop&) -> absl::StatusOr<Metrics> {
+          return pagedata::ReadMetrics(folder);
+        },
         lifetime_.Guard([this](absl::StatusOr<Metrics> metrics) {
           if (metrics.ok() && *metrics) source_->SetMetrics(**std::move(metrics));
         }));
@@ -169,7 +170,7 @@ void OpenJobs::Load(const JobKey& key, const std::string& base, Waiting waiting)
   using Source = std::shared_ptr<std::unique_ptr<RecordedJobSource>>;
   worker_.Run<Source>(
       nullptr,
-      [key, &clock = clock_](const pagedata::Worker::Stop&) -> absl::StatusOr<Source> {
+      [key, &clock = clock_](const Worker::Stop&) -> absl::StatusOr<Source> {
         const storage::JobFolder folder = FolderOf(key.first, key.second);
         TONY_RETURN_IF_ERROR(os::OpenOwnFolder(folder.root()).status());
         auto source = RecordedJobSource::Load(folder, key.second, clock);

@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "common/clock.h"
 #include "common/event_loop.h"
-#include "pagedata/worker.h"
+#include "common/worker.h"
 #include "portal/index/job_index.h"
 #include "web/access/access.h"
 #include "web/http/http_server.h"
@@ -58,7 +58,7 @@ class OpenJobs {
   const size_t most_;
   std::list<std::unique_ptr<OpenJob>> jobs_;  ///< the one that was used last first
   std::list<Loading> loading_;
-  pagedata::Worker worker_;  ///< reads histories
+  Worker worker_;  ///< reads histories
   std::unique_ptr<EventLoop::Handle> timer_;
 };
 

@@ -95,9 +95,7 @@ void PortalSite::Handle(const web::HttpRequest& request, const web::HttpServer::
 void PortalSite::ShowList(const web::HttpServer::Respond& respond) {
   worker_.Run<JobPage>(
       nullptr,
-      [&index = parts_.index](const pagedata::Worker::Stop&) {
-        return index.List({.limit = kPlainJobs});
-      },
+      [&index = parts_.index](const Worker::Stop&) { return index.List({.limit = kPlainJobs}); },
       [this, respond](const absl::StatusOr<JobPage>& page) {
         if (!page.ok()) {
           return respond(web::ErrorResponse(503, std::string(page.status().message())));
@@ -116,7 +114,7 @@ void PortalSite::ListJobs(const web::HttpRequest& request,
   if (parameters.problem()) return respond(web::ProblemResponse(400, *parameters.problem()));
   worker_.Run<JobPage>(
       request.abandoned,
-      [&index = parts_.index, wish](const pagedata::Worker::Stop&) { return index.List(wish); },
+      [&index = parts_.index, wish](const Worker::Stop&) { return index.List(wish); },
       [this, respond](const absl::StatusOr<JobPage>& page) {
         if (!page.ok()) return respond(Failed(page.status()));
         respond(web::JsonResponse(web::Dump(
@@ -127,8 +125,7 @@ void PortalSite::ListJobs(const web::HttpRequest& request,
 void PortalSite::CountJobs(const web::HttpRequest& request,
                            const web::HttpServer::Respond& respond) {
   worker_.Run<JobCounts>(
-      request.abandoned,
-      [&index = parts_.index](const pagedata::Worker::Stop&) { return index.Count(); },
+      request.abandoned, [&index = parts_.index](const Worker::Stop&) { return index.Count(); },
       [respond](const absl::StatusOr<JobCounts>& counts) {
         if (!counts.ok()) return respond(Failed(counts.status()));
         respond(web::JsonResponse(web::Dump(CountsJson(*counts))));

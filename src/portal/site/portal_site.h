@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "common/clock.h"
 #include "common/event_loop.h"
-#include "pagedata/worker.h"
+#include "common/worker.h"
 #include "portal/index/indexer.h"
 #include "portal/index/job_index.h"
 #include "portal/login/portal_access.h"
@@ -63,7 +63,7 @@ class PortalSite {
   const Parts parts_;
   const std::vector<std::string> places_;  ///< all locations, in the order of their numbers
   OpenJobs jobs_;
-  pagedata::Worker worker_;  ///< asks the index
+  Worker worker_;  ///< asks the index
 };
 
 }  // namespace tony::portal

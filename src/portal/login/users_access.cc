@@ -135,7 +135,7 @@ void UsersAccess::CheckPassword(const Attempt& attempt, const web::HttpServer::R
   const std::string hash = user ? user->hash : nobodys_hash_;
   worker_.Run<bool>(
       nullptr,
-      [password = attempt.password, hash](const pagedata::Worker::Stop&) {
+      [password = attempt.password, hash](const Worker::Stop&) {
         return os::CheckPassword(password, hash);
       },
       [this, attempt, hash, respond](const absl::StatusOr<bool>& right) {

@@ -9,7 +9,7 @@
 #include "common/clock.h"
 #include "common/event_loop.h"
 #include "common/logging.h"
-#include "pagedata/worker.h"
+#include "common/worker.h"
 #include "portal/login/attempt_limit.h"
 #include "portal/login/portal_access.h"
 #include "portal/login/sessions.h"
@@ -64,7 +64,7 @@ class UsersAccess : public PortalAccess {
   AttemptLimit limit_;
   std::string nobodys_hash_;  ///< checked for a name that does not exist, which takes as long
   LogLimit refused_log_;
-  pagedata::Worker worker_;
+  Worker worker_;
 };
 
 }  // namespace tony::portal

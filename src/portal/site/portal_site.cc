@@ -157,7 +157,7 @@ void PortalSite::ShowJob(const web::HttpRequest& request, const std::string& pla
 void PortalSite::ShowHistory(const JobKey& key, const web::HttpServer::Respond& respond) {
   worker_.Run<std::optional<IndexedJob>>(
       nullptr,
-      [&index = parts_.index, key](const pagedata::Worker::Stop&) {
+      [&index = parts_.index, key](const Worker::Stop&) {
         return index.Find(key.first, key.second);
       },
       [respond, key](const absl::StatusOr<std::optional<IndexedJob>>& found) {

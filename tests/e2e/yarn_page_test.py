@@ -115,6 +115,10 @@ class YarnPageTest(page_test.Visits):
         expect(steps).to_contain_text("10", timeout=PATIENCE_MILLIS)
         self.assert_page(page)
         expect(page.locator("main, header")).to_contain_text([f"tony kill {job.id}"])
+        # Its executor reads the log in the task's container.
+        expect(page.locator("#logs input[list]")).not_to_have_value("")
+        page.fill("#logs input[list]", "worker:0")
+        expect(page.locator("#logs .lines")).to_contain_text("step=10 loss=0.100", timeout=PATIENCE_MILLIS)
         # TensorBoard's own requests do not pass this proxy.
         expect(page.locator("#program")).to_contain_text(f"tony open {job.id} --tensorboard")
         self.assertEqual(page.locator("#program a, #program button").count(), 0)

@@ -21,7 +21,7 @@ from cpp_source import Source
 CORE = ["core", "common"]
 MACHINE = ["logs", "os"]
 PROGRAM = [
-    *("pagedata", "feed", "rendezvous", "web", "history", "rpc", "backend", "storage", "hadoop", "jobfile"),
+    *("pagedata", "feed", "rendezvous", "web", "history", "rpc", "backend", "storage", "hadoop", "http", "jobfile"),
     *(*MACHINE, *CORE),
 ]
 MAY_INCLUDE = {
@@ -32,7 +32,8 @@ MAY_INCLUDE = {
     "jobfile": CORE,
     "os": ["common"],
     "logs": ["os", "common"],
-    "hadoop": ["os", "jobfile", "common"],
+    "http": ["os", "common"],
+    "hadoop": ["http", "os", "jobfile", "common"],
     "storage": ["hadoop", "os", *CORE],
     "rpc": [*MACHINE, *CORE],
     "history": ["rpc", "storage", *MACHINE, *CORE],
@@ -90,7 +91,8 @@ LIBRARY_HOMES = [
     (r"archive(_entry)?\.h", ["os"]),
     (r"tinyxml2\.h", ["jobfile"]),
     (r"openssl/", ["rpc", "os", "hadoop"]),
-    (r"(gssapi|curl)/", ["hadoop"]),
+    (r"gssapi/", ["hadoop"]),
+    (r"curl/", ["http"]),
     (r"zlib\.h", ["hadoop", "history", "web"]),
     (r"sqlite3\.h", ["portal"]),
 ]

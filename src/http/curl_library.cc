@@ -1,10 +1,10 @@
 // The first Load() opens the library; its result, an error too, stays for the life of the process.
-#include "hadoop/hdfs/curl_library.h"
+#include "http/curl_library.h"
 
 #include "common/status_macros.h"
 #include "os/processes/shared_library.h"
 
-namespace tony::hadoop {
+namespace tony::http {
 namespace {
 
 absl::StatusOr<CurlLibrary> LoadOnce() {
@@ -40,4 +40,4 @@ absl::StatusOr<const CurlLibrary*> CurlLibrary::Load() {
   return &**loaded;
 }
 
-}  // namespace tony::hadoop
+}  // namespace tony::http

@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "common/clock.h"
 
-namespace tony::hadoop {
+namespace tony::http {
 
 struct CurlLibrary;
 
@@ -69,4 +69,4 @@ class HttpClient {
   std::unique_ptr<Handle> without_cookies_;
 };
 
-}  // namespace tony::hadoop
+}  // namespace tony::http

@@ -1,5 +1,5 @@
 // Two handles of libcurl's easy interface: one keeps cookies, the other never has any.
-#include "hadoop/hdfs/http_client.h"
+#include "http/http_client.h"
 
 #include <cstring>
 #include <utility>
@@ -7,9 +7,9 @@
 #include "absl/strings/str_cat.h"
 #include "common/logging.h"
 #include "common/status_macros.h"
-#include "hadoop/hdfs/curl_library.h"
+#include "http/curl_library.h"
 
-namespace tony::hadoop {
+namespace tony::http {
 namespace {
 
 constexpr size_t kLargestBody = size_t{16} * 1024 * 1024;
@@ -204,4 +204,4 @@ absl::StatusOr<HttpResponse> HttpClient::Send(const HttpRequest& request) {
   return std::move(exchange.response);
 }
 
-}  // namespace tony::hadoop
+}  // namespace tony::http

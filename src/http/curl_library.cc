@@ -11,7 +11,7 @@ absl::StatusOr<CurlLibrary> LoadOnce() {
   // Both files have the same interface; one uses OpenSSL for TLS, the other GnuTLS.
   TONY_ASSIGN_OR_RETURN(os::SharedLibrary library,
                         os::SharedLibrary::Open({"libcurl.so.4", "libcurl-gnutls.so.4"},
-                                                "HDFS is spoken with libcurl", "libcurl4"));
+                                                "HTTP is spoken with libcurl", "libcurl4"));
   CurlLibrary functions;
   library.Find("curl_easy_init", &functions.easy_init);
   library.Find("curl_easy_setopt", &functions.easy_setopt);

@@ -53,7 +53,7 @@ MAY_INCLUDE = {
 # The order of the folders inside a house, from the bottom: a folder may include those before it in
 # its list, and not those after it. "." is the house's own folder.
 FOLDER_ORDER = {
-    "appmaster": ["page", "record", "."],
+    "appmaster": ["page", "record", "alerts", "."],
     "backend": ["image", "local", "yarn", "launcher"],
     "client": [
         *("cli", "show", "jobs", "catalog", "follow", "remote_logs", "staging", "workflow", "yarn", "submit"),
@@ -65,7 +65,7 @@ FOLDER_ORDER = {
         *("meeting", "gpu", "engine", "api"),
     ],
     "core": [
-        *("model", "feed", "tasks", "stacks", "metrics", "ports", "schedule", "rendezvous", "runtime", "record", "judge", "advice", "job"),
+        *("model", "feed", "tasks", "stacks", "metrics", "ports", "schedule", "rendezvous", "runtime", "record", "alerts", "judge", "advice", "job"),
     ],
     "executor": ["master", "output", "task", "feed", "exec", "horovod", "setup", "."],
     "hadoop": ["base", "config", "auth", "rpc", "hdfs", "logs"],

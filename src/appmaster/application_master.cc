@@ -231,6 +231,7 @@ absl::Status ApplicationMaster::OpenBackend(const jobfile::LoadedJob& loaded) {
                        keys,
                        [this](const std::string& why) { Stop(core::Reason::kKilledByUser, why); },
                        stacks_.get(),
+                       node_logs_.get(),
                        [this] { return DialTasks(); },
                        platform_->job_id()};
   TONY_ASSIGN_OR_RETURN(page_entry_, platform_->MakePageEntry(page, built));

@@ -14,6 +14,7 @@
 #include "appmaster/log_collector.h"
 #include "appmaster/options.h"
 #include "appmaster/page/job_page.h"
+#include "appmaster/page/node_logs.h"
 #include "appmaster/page/tunnels.h"
 #include "appmaster/platform.h"
 #include "appmaster/record/decision_log.h"
@@ -98,6 +99,8 @@ class ApplicationMaster {
   void Take(const core::JobInput& input);
   /// Makes the services that clients and executors call.
   void MakeServices();
+  /// Where what executors say goes.
+  rpc::ExecutorService::Sinks MakeSinks();
   absl::Status OpenLogCollector();
   absl::Status OpenBackend(const jobfile::LoadedJob& loaded);
   void Stop(core::Reason reason, const std::string& sentence);
@@ -151,6 +154,7 @@ class ApplicationMaster {
   std::unique_ptr<rpc::ExecutorService> executor_service_;
   std::unique_ptr<Tunnels> tunnels_;
   std::unique_ptr<StackCollector> stacks_;
+  std::unique_ptr<NodeLogs> node_logs_;
   core::StackReport kept_stacks_;  ///< those kept last, for a comparison
   std::string kept_text_;          ///< the text of them in the file
   std::unique_ptr<PageEntry> page_entry_;

@@ -13,6 +13,7 @@
 #include "appmaster/record/observed_log.h"
 #include "common/logging.h"
 #include "common/status_macros.h"
+#include "core/model/lease.h"
 #include "core/runtime/runtime.h"
 #include "os/files/files.h"
 #include "pagedata/job_traits.h"
@@ -28,10 +29,10 @@ constexpr std::chrono::seconds kArchivePause{2};
 constexpr int64_t kUnknownEvents = 100'000;
 
 /// Pauses between two writes of the newest measurements. Each write rewrites all lines. On this
-/// machine a file costs little, so the pause is short and grows with the number of tasks; in a
-/// cluster's file system it is long.
+/// machine a file costs little, so the pause is short and grows with the number of tasks, each of
+/// which takes a tenth of a millisecond; in a cluster's file system it is long.
 constexpr std::chrono::seconds kUsagePause{1};
-constexpr std::chrono::milliseconds kUsagePauseOfTask{1};
+constexpr std::chrono::milliseconds kUsagePauseOfTask{20};
 constexpr std::chrono::seconds kArchivedUsagePause{30};
 
 /// Least pauses between two files of metrics, likewise.
@@ -107,10 +108,10 @@ absl::Status ApplicationMaster::OpenMetrics(const jobfile::Configuration& config
   options.path = platform_->folder().metrics();
   options.least_pause = archived ? Duration(kArchivedMetricsPause) : Duration(kMetricsPause);
   const core::JobDescription& job = machine_->job();
+  const auto pause = core::MeasurementPause(job.timeouts, job.CountTasks());
   options.metrics.bytes =
       static_cast<size_t>(configuration.GetMemoryMb("tony.am.metrics-memory") << 20);
-  options.metrics.stale_millis =
-      3 * std::max<int64_t>(1'000, job.timeouts.metrics_interval / std::chrono::milliseconds(1));
+  options.metrics.stale_millis = 3 * std::max<int64_t>(1'000, pause / std::chrono::milliseconds(1));
   for (const core::TaskType& type : job.types) {
     options.metrics.types.push_back({type.name, type.instances});
   }

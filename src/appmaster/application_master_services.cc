@@ -2,9 +2,11 @@
 // loop.
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "appmaster/application_master.h"
 #include "common/logging.h"
 #include "common/status_macros.h"
+#include "logs/container_logs.h"
 #include "rpc/convert/convert_stacks.h"
 #include "rpc/security/derived_secret.h"
 
@@ -22,23 +24,12 @@ void ApplicationMaster::MakeServices() {
   relay_ = std::make_unique<rpc::TunnelRelay>([this](const rpc::TunnelRelay::Wish& wish) {
     loop_.Post([this, wish] { tunnels_->Take(wish); });
   });
-  executor_service_ = std::make_unique<rpc::ExecutorService>(
-      platform_->job_id(), *relay_,
-      [this](core::JobInput input) {
-        loop_.Post([this, input = std::move(input)] { Take(input); });
-      },
-      [this](const std::string& container, core::FeedReport report) {
-        loop_.Post([this, container, report = std::move(report)] {
-          if (feeds_ != nullptr) feeds_->Take(container, report);
-        });
-      },
-      [this](const std::string& container, const v1::TaskStacks& stacks) {
-        loop_.Post([this, container, request = stacks.request(), attempt = stacks.attempt(),
-                    trouble = stacks.trouble(), dumps = rpc::FromProto(stacks)] {
-          stacks_->Take(container, request, attempt, trouble, dumps);
-        });
-      });
+  executor_service_ =
+      std::make_unique<rpc::ExecutorService>(platform_->job_id(), *relay_, MakeSinks());
   stacks_ = std::make_unique<StackCollector>(loop_, clock_, *machine_, *executor_service_);
+  node_logs_ = std::make_unique<NodeLogs>(
+      loop_, *machine_, *executor_service_,
+      absl::StrCat(platform_->own_log_folder(), "/", logs::kMasterLogName));
   tunnels_ = std::make_unique<Tunnels>(
       loop_, *machine_, *executor_service_, *relay_,
       [this](const auto& wish) { return SendOwnLogs(wish); },
@@ -69,6 +60,30 @@ void ApplicationMaster::MakeServices() {
   AnswerFeedCalls(callbacks);
   job_service_ =
       std::make_unique<rpc::JobService>(platform_->job_id(), event_log_, *relay_, callbacks);
+}
+
+rpc::ExecutorService::Sinks ApplicationMaster::MakeSinks() {
+  rpc::ExecutorService::Sinks sinks;
+  sinks.inputs = [this](core::JobInput input) {
+    loop_.Post([this, input = std::move(input)] { Take(input); });
+  };
+  sinks.feeds = [this](const std::string& container, core::FeedReport report) {
+    loop_.Post([this, container, report = std::move(report)] {
+      if (feeds_ != nullptr) feeds_->Take(container, report);
+    });
+  };
+  sinks.stacks = [this](const std::string& container, const v1::TaskStacks& stacks) {
+    loop_.Post([this, container, request = stacks.request(), attempt = stacks.attempt(),
+                trouble = stacks.trouble(), dumps = rpc::FromProto(stacks)] {
+      stacks_->Take(container, request, attempt, trouble, dumps);
+    });
+  };
+  sinks.log_lines = [this](const std::string& container, v1::LogLines& lines) {
+    loop_.Post([this, container, lines = std::make_shared<v1::LogLines>(std::move(lines))] {
+      node_logs_->TakeLines(container, std::move(*lines));
+    });
+  };
+  return sinks;
 }
 
 void ApplicationMaster::AnswerFeedCalls(rpc::JobService::Callbacks& callbacks) {

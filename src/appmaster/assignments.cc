@@ -38,6 +38,7 @@ void SetDurations(const core::JobDescription& job, v1::Assignment& assignment) {
   assignment.set_heartbeat_interval_ms(
       static_cast<int32_t>(core::HeartbeatPause(timeouts, job.CountTasks()).count()));
   assignment.set_metrics_interval_ms(static_cast<int32_t>(timeouts.metrics_interval.count()));
+  assignment.set_measurement_pause_ms(core::MeasurementPause(timeouts, job.CountTasks()).count());
   assignment.set_execution_timeout_ms(timeouts.execution.count());
   assignment.set_kill_grace_ms(timeouts.kill_grace.count());
   assignment.set_reattach_ms(timeouts.reattach.count());

@@ -264,6 +264,7 @@ void JobRunner::Run(const core::effect::Record& effect) {
     LogInfo(absl::StrCat("job is ", core::JobStateName(change->state), ", epoch ", change->epoch,
                          change->sentence.empty() ? "" : ": ", change->sentence));
   }
+  parts_.measurements.ShowAll();
   parts_.history.Record(effect.body);
 }
 
@@ -271,7 +272,7 @@ void JobRunner::Run(const core::effect::KeepStacks& effect) { parts_.keep_stacks
 
 void JobRunner::Run(const core::effect::ShowMeasurement& effect) {
   parts_.measurements.Take(effect.measured);
-  parts_.metrics.Take(effect.measured);
+  parts_.metrics.Take(effect.measured, effect.earlier);
 }
 
 void JobRunner::Run(const core::effect::ReportFault& effect) {

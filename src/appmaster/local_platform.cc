@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -126,8 +127,15 @@ absl::StatusOr<std::shared_ptr<backend::ImageContainers>> LocalPlatform::MakeIma
 }
 
 absl::StatusOr<std::unique_ptr<PageEntry>> LocalPlatform::MakePageEntry(
-    const PageParts& parts, const jobfile::BuildResult& /*built*/) {
-  return std::make_unique<LocalPageEntry>(parts, options_.job_id(), [this, parts] {
+    const PageParts& parts, const jobfile::BuildResult& built) {
+  previous_runs_ = std::make_unique<pagedata::PreviousRuns>(
+      parts.loop, pagedata::RunWish{std::filesystem::path(folder_.root()).parent_path(),
+                                    options_.job_id(), built.job.name});
+  PageParts with_past = parts;
+  with_past.previous = [this](web::JobSource::TakePrevious take) {
+    previous_runs_->Find(std::move(take));
+  };
+  return std::make_unique<LocalPageEntry>(with_past, options_.job_id(), [this, parts] {
     return PageLogs{std::make_unique<pagedata::FolderLogs>(folder_),
                     std::make_unique<pagedata::FolderJobLogs>(parts.loop, parts.clock, folder_)};
   });

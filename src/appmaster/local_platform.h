@@ -11,6 +11,7 @@
 #include "backend/local/executor_starter.h"
 #include "common/event_loop.h"
 #include "os/files/unique_fd.h"
+#include "pagedata/previous_run.h"
 
 namespace tony::appmaster {
 
@@ -62,6 +63,7 @@ class LocalPlatform : public Platform {
   os::UniqueFd lock_;  ///< the lock on the job's folder, held as long as this process lives
   std::unique_ptr<backend::ExecutorStarter> executor_starter_;
   std::vector<std::string> notes_;
+  std::unique_ptr<pagedata::PreviousRuns> previous_runs_;
 };
 
 }  // namespace tony::appmaster

@@ -7,8 +7,10 @@
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
+#include <deque>
 #include <optional>
 #include <utility>
 
@@ -28,6 +30,9 @@ constexpr std::chrono::milliseconds kAcceptPause{100};
 
 // The most bytes of one system call. Asio's own limit of 64 KiB makes a large write many of them.
 constexpr size_t kMostWriteBytes = size_t{1} << 20;
+
+// The most bytes that a stream is asked for at once: those of one record of TLS.
+constexpr size_t kMostRecordBytes = size_t{16} * 1024;
 
 std::string AddressText(const asio::ip::address& address) {
   if (address.is_v6() && address.to_v6().is_v4_mapped()) {
@@ -49,9 +54,11 @@ absl::StatusOr<Tcp::endpoint> MakeEndpoint(const std::string& address, int port)
 /// Programs started by this process must not inherit the descriptor.
 void KeepFromChildren(int fd) { ::fcntl(fd, F_SETFD, FD_CLOEXEC); }
 
-absl::Status Lost(const error_code& error) {
-  return absl::UnavailableError(absl::StrCat("the connection is lost: ", error.message()));
+absl::Status Lost(const std::string& why) {
+  return absl::UnavailableError(absl::StrCat("the connection is lost: ", why));
 }
+
+absl::Status Lost(const error_code& error) { return Lost(error.message()); }
 
 }  // namespace
 
@@ -73,6 +80,7 @@ struct TcpSocket::State : std::enable_shared_from_this<State> {
 
   void Close() {
     open = false;
+    stream.reset();  // uses the descriptor, so it goes first
     error_code ignored;
     socket.close(ignored);
   }
@@ -100,11 +108,92 @@ struct TcpSocket::State : std::enable_shared_from_this<State> {
     on_read(std::move(bytes));
   }
 
+  /// Calls `then` once the socket is ready for `direction`, unless it is closed before.
+  void AwaitStream(Tcp::socket::wait_type direction, std::function<void()> then) {
+    socket.async_wait(direction,
+                      [self = shared_from_this(), then = std::move(then)](const error_code&) {
+                        if (self->open) then();  // the stream finds out what is wrong
+                      });
+  }
+
+  // A stream may hold decrypted bytes, of which the kernel knows nothing.
+  void ReadStreamLater(OnRead on_read, size_t most) {
+    auto read = [this, on_read = std::move(on_read), most]() mutable {
+      ReadStream(std::move(on_read), most);
+    };
+    if (!stream->buffered()) return AwaitStream(Tcp::socket::wait_read, std::move(read));
+    asio::post(socket.get_executor(), [self = shared_from_this(), read]() mutable {
+      if (self->open) read();
+    });
+  }
+
+  void ReadStream(OnRead on_read, size_t most) {
+    std::string bytes(std::min(most, kMostRecordBytes), '\0');
+    const IoResult result = stream->Read(bytes.data(), bytes.size());
+    switch (result.state) {
+      case IoResult::State::kMoved:
+        bytes.resize(result.bytes);
+        return on_read(std::move(bytes));
+      case IoResult::State::kEnd:
+        return on_read(std::string());
+      case IoResult::State::kBroken:
+        return on_read(Lost("the peer broke it off"));
+      case IoResult::State::kWantsRead:
+      case IoResult::State::kWantsWrite:
+        return AwaitStream(result.state == IoResult::State::kWantsRead ? Tcp::socket::wait_read
+                                                                       : Tcp::socket::wait_write,
+                           [this, on_read = std::move(on_read), most]() mutable {
+                             ReadStream(std::move(on_read), most);
+                           });
+    }
+  }
+
+  // After each kMostWriteBytes the loop's other work has its turn, however fast the peer reads.
+  void WriteStream(OnWritten on_written) {
+    size_t written = 0;
+    while (!unsent.empty()) {
+      asio::const_buffer& next = unsent.front();
+      if (next.size() == 0) {
+        unsent.pop_front();
+        continue;
+      }
+      if (written >= kMostWriteBytes) return WriteStreamLater(std::move(on_written));
+      const IoResult result = stream->Write(static_cast<const char*>(next.data()), next.size());
+      if (result.state == IoResult::State::kMoved) {
+        next += result.bytes;
+        written += result.bytes;
+        continue;
+      }
+      if (result.state == IoResult::State::kWantsRead ||
+          result.state == IoResult::State::kWantsWrite) {
+        return AwaitStream(result.state == IoResult::State::kWantsRead ? Tcp::socket::wait_read
+                                                                       : Tcp::socket::wait_write,
+                           [this, on_written = std::move(on_written)]() mutable {
+                             WriteStream(std::move(on_written));
+                           });
+      }
+      unsent.clear();
+      output.clear();
+      return on_written(Lost("the peer broke it off"));
+    }
+    output.clear();
+    on_written(absl::OkStatus());
+  }
+
+  void WriteStreamLater(OnWritten on_written) {
+    asio::post(socket.get_executor(),
+               [self = shared_from_this(), on_written = std::move(on_written)]() mutable {
+                 if (self->open) self->WriteStream(std::move(on_written));
+               });
+  }
+
   Tcp::socket socket;
+  std::unique_ptr<ByteStream> stream;  ///< null: bytes are sent as they are
   std::string peer_address;
   int peer_port = 0;
   int local_port = 0;
   std::vector<Piece> output;
+  std::deque<asio::const_buffer> unsent;  ///< of `output`, what the stream has not taken yet
   bool open = true;
 };
 
@@ -112,7 +201,10 @@ TcpSocket::TcpSocket(std::shared_ptr<State> state) : state_(std::move(state)) {}
 
 TcpSocket::~TcpSocket() { state_->Close(); }
 
-void TcpSocket::Read(OnRead on_read, size_t most) { state_->AwaitInput(std::move(on_read), most); }
+void TcpSocket::Read(OnRead on_read, size_t most) {
+  if (state_->stream != nullptr) return state_->ReadStreamLater(std::move(on_read), most);
+  state_->AwaitInput(std::move(on_read), most);
+}
 
 void TcpSocket::Write(std::string bytes, OnWritten on_written) {
   std::vector<Piece> pieces;
@@ -128,6 +220,10 @@ void TcpSocket::WritePieces(std::vector<Piece> pieces, OnWritten on_written) {
     buffers.push_back(asio::buffer(piece.own));
     if (piece.shared != nullptr) buffers.push_back(asio::buffer(*piece.shared));
   }
+  if (state_->stream != nullptr) {
+    state_->unsent.assign(buffers.begin(), buffers.end());
+    return state_->WriteStreamLater(std::move(on_written));
+  }
   asio::async_write(
       state_->socket, buffers,
       [](const error_code& error, size_t) { return error ? 0 : kMostWriteBytes; },
@@ -139,6 +235,7 @@ void TcpSocket::WritePieces(std::vector<Piece> pieces, OnWritten on_written) {
 }
 
 void TcpSocket::EndWriting() {
+  if (state_->stream != nullptr) return state_->stream->EndWriting();
   error_code ignored;  // the reader learns that the peer is gone
   state_->socket.shutdown(Tcp::socket::shutdown_send, ignored);
 }
@@ -191,15 +288,16 @@ std::unique_ptr<EventLoop::Handle> TcpSocket::Connect(EventLoop& loop, const std
 }
 
 struct TcpListener::State : std::enable_shared_from_this<State> {
-  State(EventLoop& loop, std::optional<PeerFilter> filter, OnAccepted callback)
+  State(EventLoop& loop, std::optional<PeerFilter> filter, OnAccepted callback, Wrap wrap_with)
       : acceptor(loop.context()),
         pause(loop.context()),
         peers(std::move(filter)),
-        on_accepted(std::move(callback)) {}
+        on_accepted(std::move(callback)),
+        wrap(std::move(wrap_with)) {}
 
   static absl::StatusOr<std::shared_ptr<State>> Open(EventLoop& loop, const std::string& address,
                                                      int port, std::optional<PeerFilter> peers,
-                                                     OnAccepted on_accepted);
+                                                     OnAccepted on_accepted, Wrap wrap);
 
   void Accept() {
     acceptor.async_accept([self = shared_from_this()](const error_code& error, Tcp::socket socket) {
@@ -213,8 +311,12 @@ struct TcpListener::State : std::enable_shared_from_this<State> {
 
   void OnConnection(Tcp::socket socket) {
     if (peers && !peers->Admits(socket.native_handle())) return;  // the destructor closes it
-    on_accepted(std::unique_ptr<TcpSocket>(
-        new TcpSocket(std::make_shared<TcpSocket::State>(std::move(socket)))));
+    auto accepted = std::make_shared<TcpSocket::State>(std::move(socket));
+    if (wrap) {
+      accepted->stream = wrap(accepted->socket.native_handle());
+      if (accepted->stream == nullptr) return;
+    }
+    on_accepted(std::unique_ptr<TcpSocket>(new TcpSocket(std::move(accepted))));
   }
 
   void AcceptLater() {
@@ -228,6 +330,7 @@ struct TcpListener::State : std::enable_shared_from_this<State> {
   asio::steady_timer pause;
   std::optional<PeerFilter> peers;  ///< nothing: the caller checks peers itself
   const OnAccepted on_accepted;
+  const Wrap wrap;
   int port = 0;
   bool open = true;
 };
@@ -245,10 +348,11 @@ int TcpListener::port() const { return state_->port; }
 
 absl::StatusOr<std::shared_ptr<TcpListener::State>> TcpListener::State::Open(
     EventLoop& loop, const std::string& address, int port, std::optional<PeerFilter> peers,
-    OnAccepted on_accepted) {
+    OnAccepted on_accepted, Wrap wrap) {
   const absl::StatusOr<Tcp::endpoint> endpoint = MakeEndpoint(address, port);
   if (!endpoint.ok()) return endpoint.status();
-  auto state = std::make_shared<State>(loop, std::move(peers), std::move(on_accepted));
+  auto state =
+      std::make_shared<State>(loop, std::move(peers), std::move(on_accepted), std::move(wrap));
   error_code error;
   state->acceptor.open(endpoint->protocol(), error);
   if (!error) KeepFromChildren(state->acceptor.native_handle());
@@ -268,8 +372,10 @@ absl::StatusOr<std::shared_ptr<TcpListener::State>> TcpListener::State::Open(
 absl::StatusOr<std::unique_ptr<TcpListener>> TcpListener::Listen(EventLoop& loop,
                                                                  const std::string& address,
                                                                  int port, PeerFilter peers,
-                                                                 OnAccepted on_accepted) {
-  auto state = State::Open(loop, address, port, std::move(peers), std::move(on_accepted));
+                                                                 OnAccepted on_accepted,
+                                                                 Wrap wrap) {
+  auto state =
+      State::Open(loop, address, port, std::move(peers), std::move(on_accepted), std::move(wrap));
   if (!state.ok()) return state.status();
   return std::unique_ptr<TcpListener>(new TcpListener(*std::move(state)));
 }
@@ -277,7 +383,7 @@ absl::StatusOr<std::unique_ptr<TcpListener>> TcpListener::Listen(EventLoop& loop
 absl::StatusOr<std::unique_ptr<TcpListener>> TcpListener::Listen(EventLoop& loop,
                                                                  const std::string& address,
                                                                  int port, OnAccepted on_accepted) {
-  auto state = State::Open(loop, address, port, std::nullopt, std::move(on_accepted));
+  auto state = State::Open(loop, address, port, std::nullopt, std::move(on_accepted), nullptr);
   if (!state.ok()) return state.status();
   return std::unique_ptr<TcpListener>(new TcpListener(*std::move(state)));
 }

@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "common/byte_stream.h"
 #include "common/event_loop.h"
 #include "common/peer_filter.h"
 
@@ -76,14 +77,20 @@ class TcpSocket {
 class TcpListener {
  public:
   using OnAccepted = std::function<void(std::unique_ptr<TcpSocket>)>;
+  /// Makes the stream that carries an accepted connection's bytes in another form, such as
+  /// encrypted. The stream uses `descriptor`, which does not block and outlives it. Null: the
+  /// connection is closed.
+  using Wrap = std::function<std::unique_ptr<ByteStream>(int descriptor)>;
 
   /// Listens on `address`, which is numeric; port 0: any free port. A connection that `peers` does
-  /// not admit is closed at once. `on_accepted` may destroy the listener. InvalidArgument –
-  /// `address` is not numeric. Unavailable – the address and port cannot be listened on.
+  /// not admit is closed at once. `wrap`: null – the bytes are sent as they are. `on_accepted` may
+  /// destroy the listener. InvalidArgument – `address` is not numeric. Unavailable – the address
+  /// and port cannot be listened on.
   static absl::StatusOr<std::unique_ptr<TcpListener>> Listen(EventLoop& loop,
                                                              const std::string& address, int port,
                                                              PeerFilter peers,
-                                                             OnAccepted on_accepted);
+                                                             OnAccepted on_accepted,
+                                                             Wrap wrap = nullptr);
   /// Listens in the same way, with the same codes, for a caller that checks each peer itself.
   static absl::StatusOr<std::unique_ptr<TcpListener>> Listen(EventLoop& loop,
                                                              const std::string& address, int port,

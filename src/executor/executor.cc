@@ -110,6 +110,12 @@ void Executor::Start(const rpc::Credentials& credentials) {
   if (!StartThreads()) return;
   tunnels_ =
       std::make_unique<Tunnels>(loop_, credentials, LogFolder(environment_, working_folder_));
+  log_answers_ = std::make_unique<LogAnswers>(
+      loop_, clock_, LogFolder(environment_, working_folder_), [this](v1::LogLines lines) {
+        v1::ExecutorMessage message;
+        *message.mutable_log_lines() = std::move(lines);
+        Send(std::move(message));
+      });
   horovod_ = std::make_unique<HorovodTask>(
       loop_,
       HorovodTask::Callbacks{[this](v1::ExecutorMessage message) { Send(std::move(message)); },
@@ -197,6 +203,8 @@ void Executor::OnMessage(const v1::MasterMessage& message) {
       return feed_->OnOrder(message.feed());
     case v1::MasterMessage::kTakeStacks:
       return OnTakeStacks(message.take_stacks());
+    case v1::MasterMessage::kReadLog:
+      return OnReadLog(message.read_log());
     case v1::MasterMessage::BODY_NOT_SET:
       LogWarning("a message of an unknown kind was left out");
   }
@@ -248,6 +256,8 @@ void Executor::OnAssignment(const v1::Assignment& assignment) {
   lease_.set_length(milliseconds(assignment.lease_ms()));
   if (lease_.RenewFromHello()) ExtendLease();
   BeatLater();
+  unsent_usages_.set_pauses({.heartbeats = milliseconds(assignment.heartbeat_interval_ms()),
+                             .measurements = milliseconds(assignment.measurement_pause_ms())});
   meter_.Start({.interval = milliseconds(std::max(100, assignment.metrics_interval_ms())),
                 .gpus = {.gpus = {assignment.gpus().begin(), assignment.gpus().end()},
                          .library = GpuLibraryBeside(assignment.gpu_tool()),
@@ -402,7 +412,7 @@ void Executor::RunTask(const std::string& shell_command, const core::ClusterSpec
   }
   if (assignment_.release_ports()) ports_.ReleaseSockets();
   meter_.Reset(identity_.counters_folder);
-  unsent_usage_.reset();
+  unsent_usages_.Clear();
   stall_.clear();
   visualization_listens_ = false;
   silence_.Reset(clock_.Now());
@@ -447,12 +457,8 @@ void Executor::OnTaskEnded(core::TaskExit exit) {
   // A stranger on the port explains most failures to bind, and it can no longer be seen in the next
   // epoch, which has other ports.
   if (!exit.ok()) ReportStrangers(/*program_runs=*/false);
-  if (const auto usage = meter_.AtEnd(process_.progress())) {
-    unsent_usage_.reset();
-    Send(MeasurementMessage(*usage));
-  } else if (unsent_usage_) {
-    Send(MeasurementMessage(*std::exchange(unsent_usage_, std::nullopt)));
-  }
+  if (const auto usage = meter_.AtEnd(process_.progress())) unsent_usages_.Add(*usage);
+  SendMeasurements();
   Send(EndedMessage(run_, exit));
 }
 

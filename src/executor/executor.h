@@ -18,7 +18,9 @@
 #include "executor/master/master_connection.h"
 #include "executor/master/task_lease.h"
 #include "executor/master/tunnels.h"
+#include "executor/master/unsent_measurements.h"
 #include "executor/options.h"
+#include "executor/output/log_answers.h"
 #include "executor/setup/hadoop_environment.h"
 #include "executor/task/silence_watch.h"
 #include "executor/task/task_environment.h"
@@ -82,6 +84,7 @@ class Executor {
   absl::Status OpenExec(const v1::OpenTunnel& wish);
   void OnExecEvent(const os::KeeperEvent& event);
   void OnTakeStacks(const v1::TakeStacks& wish);
+  void OnReadLog(const v1::ReadLog& wish);
   void OnShutdown(const v1::Shutdown& shutdown);
   /// Reads the stacks of the program, writes them beside its logs, and calls `done` with a sentence
   /// about them; empty if there are none.
@@ -112,6 +115,8 @@ class Executor {
   /// Reports that something listens on the visualization port, or no longer does.
   void ReportVisualization();
   void OnUsage(core::TaskUsage usage);
+  /// In a message of their own.
+  void SendMeasurements();
   void ShutDown(int exit_code, const std::string& why);
   /// Ties this process to options_.tied_to_pid, if there is one.
   void TieToProcess();
@@ -148,11 +153,11 @@ class Executor {
   std::string log_prefix_;      ///< of the files of the run started last
   std::vector<std::string> tool_folders_;  ///< PATH of that run
   TaskRun run_;  ///< the run in which the program was last started; its end is reported with it
-  std::string stall_;                            ///< the stall that was reported last; empty: none
-  std::optional<core::TaskUsage> unsent_usage_;  ///< newest of this run, for the next heartbeat
-  bool visualization_listens_ = false;           ///< reported last for this run
-  bool keep_ports_ = false;  ///< keep the reserved ports, because the epoch goes on
-  bool started_ = false;     ///< a Start of the epoch prepared last was received
+  std::string stall_;                   ///< the stall that was reported last; empty: none
+  UnsentMeasurements unsent_usages_;    ///< of this run
+  bool visualization_listens_ = false;  ///< reported last for this run
+  bool keep_ports_ = false;             ///< keep the reserved ports, because the epoch goes on
+  bool started_ = false;                ///< a Start of the epoch prepared last was received
   bool localized_ = false;
   absl::Status localization_;            ///< the error of a failed unpacking
   core::Environment machine_variables_;  ///< variables for what this machine has: Hadoop, RDMA
@@ -171,6 +176,7 @@ class Executor {
   std::unique_ptr<EventLoop::Handle> leave_deadline_;
   std::thread localizer_;
   std::unique_ptr<Tunnels> tunnels_;
+  std::unique_ptr<LogAnswers> log_answers_;
   std::unique_ptr<HorovodTask> horovod_;
   std::unique_ptr<TaskFeed> feed_;
   std::unique_ptr<MasterConnection> connection_;  ///< last: its callbacks use the rest

@@ -32,7 +32,7 @@ void Executor::Beat() {
   // overloaded ApplicationMaster gets no more of them than it can answer.
   if (NoticeDoubt() && lease_.awaits_answer()) return;
   v1::ExecutorMessage heartbeat = HeartbeatMessage(lease_.SentHeartbeat());
-  if (unsent_usage_) AddMeasurement(*std::exchange(unsent_usage_, std::nullopt), heartbeat);
+  unsent_usages_.MoveTo(*heartbeat.mutable_heartbeat(), clock_.Now());
   Send(heartbeat);
   ReportVisualization();
 }
@@ -78,13 +78,12 @@ void Executor::OnUsage(core::TaskUsage usage) {
   usage.progress = process_.progress();
   const auto silence = silence_.OnUsage(process_.last_output(), usage.cpu_seconds, clock_.Now());
   if (silence) Send(SilentMessage(run_, silence->millis, silence->cpu_share));
-  // A message costs the ApplicationMaster more than what is in it, so a measurement goes along with
-  // the next heartbeat, unless heartbeats are rarer than measurements.
-  if (assignment_.metrics_interval_ms() < assignment_.heartbeat_interval_ms()) {
-    Send(MeasurementMessage(usage));
-  } else {
-    unsent_usage_ = std::move(usage);
-  }
+  unsent_usages_.Add(std::move(usage));
+  if (unsent_usages_.IsDue(clock_.Now())) SendMeasurements();
+}
+
+void Executor::SendMeasurements() {
+  if (const auto message = unsent_usages_.TakeMessage(clock_.Now())) Send(*message);
 }
 
 // The end of a run is not reported here: the ApplicationMaster knows that nothing listens then.

@@ -3,6 +3,7 @@
 #include "common/logging.h"
 #include "executor/executor.h"
 #include "os/network/port_listeners.h"
+#include "rpc/convert/log_lines.h"
 
 #include "absl/strings/str_cat.h"
 
@@ -21,6 +22,15 @@ void Executor::OnOpenTunnel(const v1::OpenTunnel& wish) {
     refusal = CheckPort(wish.port());
   }
   tunnels_->Open(wish, connection_->address(), refusal);
+}
+
+void Executor::OnReadLog(const v1::ReadLog& wish) {
+  if (assignment_.log_folder().empty()) return log_answers_->Answer(wish);
+  v1::ExecutorMessage message;
+  *message.mutable_log_lines() =
+      rpc::ToProto(absl::UnimplementedError("its logs lie in the job's folder"));
+  message.mutable_log_lines()->set_request(wish.request());
+  Send(std::move(message));
 }
 
 // A tunnel may reach the task's reserved ports and those on which its processes listen, and nothing

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "common/clock.h"
-#include "pagedata/worker.h"
+#include "common/worker.h"
 #include "storage/job_folder.h"
 #include "web/api/job_logs.h"
 

@@ -13,6 +13,7 @@
 #include "common/process_setup.h"
 #include "common/safe_text.h"
 #include "common/version.h"
+#include "portal/login/new_user.h"
 #include "portal/options.h"
 #include "portal/portal.h"
 #include "portal/terminal.h"
@@ -27,6 +28,13 @@ int Fail(const absl::Status& why, int exit_code) {
   return exit_code;
 }
 
+int AddUser(const std::string& wish) {
+  const absl::StatusOr<std::string> line = tony::portal::MakeUserLine(wish);
+  if (!line.ok()) return Fail(line.status(), kBadUsage);
+  (void)tony::PrintForPeople(STDOUT_FILENO, *line + "\n");
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -34,6 +42,7 @@ int main(int argc, char** argv) {
   if (tony::AnswersVersion(argc, argv, tony::VersionText())) return 0;
   const auto options = tony::portal::ParseOptions(std::vector<std::string>(argv, argv + argc));
   if (!options.ok()) return Fail(options.status(), kBadUsage);
+  if (!options->add_user.empty()) return AddUser(options->add_user);
   tony::RaiseOpenFiles();  // one for each connection
   (void)tony::SetUpLogging("", options->log_level);
   tony::EventLoop loop;
@@ -42,7 +51,7 @@ int main(int argc, char** argv) {
       tony::portal::Portal::Start(loop, clock, *options);
   if (!portal.ok()) return Fail(portal.status(), kFailed);
   const auto signals = loop.WatchSignals({SIGINT, SIGTERM, SIGHUP}, [&](int) { loop.Stop(); });
-  const tony::portal::Terminal terminal(loop, **portal, options->json);
+  const tony::portal::Terminal terminal(loop, **portal, options->json, options->shared.wanted());
   loop.Run();
   return 0;
 }

@@ -10,6 +10,8 @@
 #include "common/option_store.h"
 #include "common/port_number.h"
 #include "common/status_macros.h"
+#include "os/network/network_interface.h"
+#include "portal/shared_use.h"
 
 namespace tony::portal {
 namespace {
@@ -28,24 +30,48 @@ absl::StatusOr<std::string> ParseFolder(const std::string& text) {
   return folder;
 }
 
+/// Reads "10.0.0.7:8443" or "[::1]:8443".
+absl::Status StoreListen(const std::string& text, SharedUse& shared) {
+  const size_t colon = text.rfind(':');
+  std::string address = text.substr(0, colon);
+  if (absl::StartsWith(address, "[") && absl::EndsWith(address, "]")) {
+    address = address.substr(1, address.size() - 2);
+  }
+  if (colon == std::string::npos || KindOf(address) == AddressKind::kNone) {
+    return absl::InvalidArgumentError(
+        "not a numeric address with a port, like 10.0.0.7:8443, 0.0.0.0:8443 or [::]:8443");
+  }
+  TONY_ASSIGN_OR_RETURN(shared.port,
+                        ParseNumber<int>(text.substr(colon + 1), "a port", 1, kLargestPort));
+  shared.address = address;
+  return absl::OkStatus();
+}
+
 OptionTable TableOf(Options& options) {
   return {
       {.name = "location",
        .value = "FOLDER",
        .repeatable = true,
        .meaning = "a folder that holds `jobs`, like that of tony.local.dir",
-       .required = true,
        .store = StoreItem(options.locations, &ParseFolder)},
+      {.name = "tony-history",
+       .value = "FOLDER",
+       .repeatable = true,
+       .meaning = "a folder of TonY's histories, its tony.history.location",
+       .store = StoreItem(options.tony_histories, &ParseFolder)},
       {.name = "index",
        .value = "FOLDER",
        .meaning = "the folder for the index",
-       .required = true,
        .store = StoreParsed(options.index_folder, &ParseFolder)},
       {.name = "port",
        .value = "PORT",
        .meaning = "the port on 127.0.0.1; any free one unless given",
        .store = StoreNumber(options.port, "a port", 1, kLargestPort)},
       {.name = "json", .meaning = "print the address as JSON", .store = StoreFlag(options.json)},
+      {.name = "add-user",
+       .value = "NAME:ROLE",
+       .meaning = "print a line for --users, and end",
+       .store = StoreText(options.add_user)},
       {.name = "log-level",
        .value = "LEVEL",
        .meaning = "the lowest level that is logged",
@@ -53,12 +79,64 @@ OptionTable TableOf(Options& options) {
   };
 }
 
+OptionTable SharedTableOf(SharedUse& shared) {
+  return {
+      {.name = "listen",
+       .value = "ADDRESS:PORT",
+       .meaning = "serve several users at this address",
+       .store = [&shared](const std::string& text) { return StoreListen(text, shared); }},
+      {.name = "certificate",
+       .value = "FILE",
+       .meaning = "the server's certificate, and those that lead to its authority",
+       .store = StoreText(shared.certificate)},
+      {.name = "key",
+       .value = "FILE",
+       .meaning = "the certificate's private key",
+       .store = StoreText(shared.key)},
+      {.name = "users",
+       .value = "FILE",
+       .meaning = "the users, as --add-user prints them",
+       .store = StoreText(shared.users)},
+      {.name = "proxy-header",
+       .value = "NAME",
+       .meaning = "the header in which a proxy names the user",
+       .store = StoreText(shared.proxy_header)},
+      {.name = "proxy-from",
+       .value = "ADDRESSES",
+       .meaning = "the proxy's numeric addresses, with commas between them",
+       .store = StoreList(shared.proxy_from, ',')},
+      {.name = "proxy-user",
+       .value = "USER",
+       .meaning = "who runs a proxy on this machine",
+       .store = StoreText(shared.proxy_user)},
+      {.name = "proxy-control",
+       .value = "USERS",
+       .meaning = "the proxy's users with the role control, with commas between them",
+       .store = StoreList(shared.control, ',')},
+      {.name = "name",
+       .value = "NAME",
+       .repeatable = true,
+       .meaning = "a name under which browsers call the portal",
+       .store =
+           StoreItem(shared.names,
+                     [](const std::string& text) -> absl::StatusOr<std::string> { return text; })},
+  };
+}
+
 }  // namespace
 
 absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& arguments) {
   Options options;
-  TONY_RETURN_IF_ERROR(tony::ParseOptions(TableOf(options),
-                                          {std::next(arguments.begin()), arguments.end()}, kUsage));
+  OptionTable table = TableOf(options);
+  const OptionTable shared = SharedTableOf(options.shared);
+  table.insert(table.end(), shared.begin(), shared.end());
+  TONY_RETURN_IF_ERROR(
+      tony::ParseOptions(table, {std::next(arguments.begin()), arguments.end()}, kUsage));
+  if (!options.add_user.empty()) return options;
+  if (options.locations.empty() || options.index_folder.empty()) {
+    return absl::InvalidArgumentError(kUsage);
+  }
+  TONY_RETURN_IF_ERROR(CheckSharedUse(options.shared, os::OwnAddresses()));
   return options;
 }
 

@@ -1,18 +1,32 @@
 // What is constructed last is destroyed first: the thread, then the server, then what both use.
 #include "portal/portal.h"
 
+#include <unistd.h>
+
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "os/files/file_lock.h"
+#include "os/files/files.h"
 #include "os/files/folder_trust.h"
+#include "os/files/user_names.h"
 #include "os/network/peer_user.h"
+#include "portal/login/header_access.h"
+#include "portal/login/own_access.h"
+#include "portal/login/users_access.h"
+#include "portal/shared_use.h"
+#include "rpc/security/credentials.h"
 #include "storage/job_folder.h"
 
 namespace tony::portal {
 namespace {
+
+absl::Status CannotShow(const std::string& location, const absl::Status& why) {
+  return absl::Status(why.code(), absl::StrCat("the portal cannot show the jobs of ", location,
+                                               ": ", std::string(why.message())));
+}
 
 /// What is in a location is shown as this user's own: nobody else may put it there.
 absl::Status CheckLocations(const std::vector<std::string>& locations) {
@@ -22,9 +36,7 @@ absl::Status CheckLocations(const std::vector<std::string>& locations) {
       opened = os::OpenOwnFolder(storage::JobsFolder(location)).status();
       if (absl::IsNotFound(opened)) continue;  // the first job makes it
     }
-    if (opened.ok()) continue;
-    return absl::Status(opened.code(), absl::StrCat("the portal cannot show the jobs of ", location,
-                                                    ": ", std::string(opened.message())));
+    if (!opened.ok()) return CannotShow(location, opened);
   }
   return absl::OkStatus();
 }
@@ -38,6 +50,20 @@ absl::StatusOr<os::UniqueFd> LockIndex(const std::string& folder) {
                    "; Enter in its terminal prints another address, or end it with Ctrl-C there"));
 }
 
+/// Limits of a portal of several users, whose browsers hold up to six connections each.
+constexpr size_t kSharedConnections = 512;
+constexpr size_t kSharedOpenJobs = 64;
+
+absl::StatusOr<std::unique_ptr<rpc::TlsServer>> MakeTls(const SharedUse& shared) {
+  TONY_ASSIGN_OR_RETURN(const std::string certificates, os::ReadFile(shared.certificate));
+  TONY_ASSIGN_OR_RETURN(const std::string key, rpc::ReadSecretFile(shared.key));
+  auto tls = rpc::TlsServer::CreateForBrowsers(certificates, key);
+  if (tls.ok()) return tls;
+  return absl::Status(tls.status().code(),
+                      absl::StrCat("the certificate ", shared.certificate, " with the key ",
+                                   shared.key, ": ", std::string(tls.status().message())));
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Portal>> Portal::Start(EventLoop& loop, const Clock& clock,
@@ -45,28 +71,64 @@ absl::StatusOr<std::unique_ptr<Portal>> Portal::Start(EventLoop& loop, const Clo
   std::unique_ptr<Portal> portal(new Portal);
   TONY_ASSIGN_OR_RETURN(portal->lock_, LockIndex(options.index_folder));
   TONY_RETURN_IF_ERROR(CheckLocations(options.locations));
+  for (const std::string& folder : options.tony_histories) {
+    const absl::Status opened = os::OpenOwnFolder(folder).status();
+    if (!opened.ok()) return CannotShow(folder, opened);
+  }
   TONY_ASSIGN_OR_RETURN(portal->index_, JobIndex::Open(options.index_folder));
-  portal->indexer_ = std::make_unique<Indexer>(options.locations, *portal->index_, clock);
-  TONY_ASSIGN_OR_RETURN(portal->server_,
-                        web::HttpServer::Start(
-                            loop, "127.0.0.1", options.port, os::LoopbackPeerCheck(),
-                            [portal = portal.get()](const web::HttpRequest& request,
-                                                    const web::HttpServer::Respond& respond) {
-                              portal->site_->Handle(request, respond);
-                            },
-                            web::HttpServer::Limits{},
-                            [portal = portal.get()](const std::string& path) {
-                              return portal->site_->Allowed(path);
-                            }));
-  web::CodeAccess::Options access;
-  access.port = portal->server_->port();
-  access.what = "tony's portal";
-  access.remedy = "Enter in the terminal of  tony portal  prints another address.";
-  portal->access_ = std::make_unique<web::CodeAccess>(clock, std::move(access));
+  portal->indexer_ =
+      std::make_unique<Indexer>(options.locations, *portal->index_, clock, options.tony_histories);
+  TONY_RETURN_IF_ERROR(portal->StartServer(loop, options));
+  TONY_RETURN_IF_ERROR(portal->MakeAccess(loop, clock, options));
   portal->site_ = std::make_unique<PortalSite>(PortalSite::Parts{
-      loop, clock, *portal->access_, *portal->index_, *portal->indexer_, options.locations});
+      loop, clock, *portal->access_, *portal->index_, *portal->indexer_, options.locations,
+      options.tony_histories, options.shared.wanted() ? kSharedOpenJobs : OpenJobs::kMost});
   portal->thread_ = std::make_unique<IndexerThread>(*portal->indexer_);
   return portal;
+}
+
+// No request is read before Start() has returned to the loop, and the site is there by then.
+absl::Status Portal::StartServer(EventLoop& loop, const Options& options) {
+  const SharedUse& shared = options.shared;
+  web::HttpServer::Limits limits;
+  web::HttpServer::Extras extras;
+  if (shared.wanted()) limits.connections = kSharedConnections;
+  if (!shared.certificate.empty()) {
+    TONY_ASSIGN_OR_RETURN(tls_, MakeTls(shared));
+    extras.wrap = [this](int descriptor) { return tls_->Wrap(descriptor); };
+  }
+  extras.user_header = shared.proxy_header;
+  TONY_ASSIGN_OR_RETURN(
+      server_,
+      web::HttpServer::Start(
+          loop, shared.wanted() ? shared.address : "127.0.0.1",
+          shared.wanted() ? shared.port : options.port,
+          shared.wanted() ? SharedPeerCheck(shared) : os::LoopbackPeerCheck(),
+          [this](const web::HttpRequest& request, const web::HttpServer::Respond& respond) {
+            site_->Handle(request, respond);
+          },
+          limits, [this](const std::string& path) { return site_->Allowed(path); },
+          std::move(extras)));
+  return absl::OkStatus();
+}
+
+absl::Status Portal::MakeAccess(EventLoop& loop, const Clock& clock, const Options& options) {
+  const SharedUse& shared = options.shared;
+  if (!shared.wanted()) {
+    auto own = std::make_unique<OwnAccess>(clock, server_->port(), os::UserName(::geteuid()));
+    invite_ = [own = own.get()] { return own->Invite(); };
+    access_ = std::move(own);
+    return absl::OkStatus();
+  }
+  invite_ = [url = AddressOf(shared)] { return url; };
+  if (shared.users.empty()) {
+    access_ = std::make_unique<HeaderAccess>(HeaderAccess::Options{
+        shared.proxy_header, shared.proxy_from, shared.control, CalledNames(shared)});
+    return absl::OkStatus();
+  }
+  TONY_ASSIGN_OR_RETURN(access_,
+                        UsersAccess::Create({loop, clock, shared.users, CalledNames(shared)}));
+  return absl::OkStatus();
 }
 
 }  // namespace tony::portal

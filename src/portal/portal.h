@@ -1,6 +1,7 @@
 // The portal: the index, the thread that keeps it new, and the server of its pages.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -11,34 +12,43 @@
 #include "os/files/unique_fd.h"
 #include "portal/index/indexer.h"
 #include "portal/index/job_index.h"
+#include "portal/login/portal_access.h"
 #include "portal/options.h"
 #include "portal/site/portal_site.h"
-#include "web/access/code_access.h"
+#include "rpc/security/tls_stream.h"
 #include "web/http/http_server.h"
 
 namespace tony::portal {
 
-/// Serves from construction on, on 127.0.0.1, to programs of this user alone; the index grows
-/// meanwhile. Not thread safe: owned by the event loop.
+/// Serves from construction on: on 127.0.0.1 to programs of this user alone, or with
+/// Options::shared to those who log in. The index grows meanwhile. Not thread safe: owned by the
+/// event loop.
 class Portal {
  public:
   /// Both references must outlive the portal. AlreadyExists – another portal uses the index.
-  /// PermissionDenied – a folder is not this user's own, or others may write to it. NotFound – a
-  /// location does not exist. The codes of JobIndex::Open() and TcpListener::Listen().
+  /// PermissionDenied – a folder is not this user's own, or others may write to it, or the file of
+  /// users or of the key is readable for others. NotFound – a location or a file does not exist.
+  /// InvalidArgument – certificate, key or users cannot be read. The codes of JobIndex::Open() and
+  /// TcpListener::Listen().
   static absl::StatusOr<std::unique_ptr<Portal>> Start(EventLoop& loop, const Clock& clock,
                                                        const Options& options);
 
-  /// The URL to visit, good for one visit.
-  std::string Invite() { return access_->Invite(); }
+  /// The URL to visit; if the portal is its user's alone, good for one visit.
+  std::string Invite() { return invite_(); }
 
  private:
   Portal() = default;
 
+  absl::Status StartServer(EventLoop& loop, const Options& options);
+  absl::Status MakeAccess(EventLoop& loop, const Clock& clock, const Options& options);
+
   os::UniqueFd lock_;  ///< held as long as the index is used
   std::unique_ptr<JobIndex> index_;
   std::unique_ptr<Indexer> indexer_;
-  std::unique_ptr<web::CodeAccess> access_;
+  std::unique_ptr<PortalAccess> access_;
+  std::function<std::string()> invite_;
   std::unique_ptr<PortalSite> site_;
+  std::unique_ptr<rpc::TlsServer> tls_;  ///< null: plain HTTP
   std::unique_ptr<web::HttpServer> server_;
   std::unique_ptr<IndexerThread> thread_;
 };

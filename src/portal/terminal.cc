@@ -10,8 +10,14 @@
 
 namespace tony::portal {
 
-Terminal::Terminal(EventLoop& loop, Portal& portal, bool json) : portal_(portal), json_(json) {
+Terminal::Terminal(EventLoop& loop, Portal& portal, bool json, bool shared)
+    : portal_(portal), json_(json) {
   const bool terminal = ::isatty(STDIN_FILENO) == 1;
+  if (shared) {
+    PrintAddress();
+    (void)PrintForPeople(STDERR_FILENO, "tony: the portal is there until Ctrl-C\n");
+    return;
+  }
   if (terminal) input_ = loop.WatchReadable(STDIN_FILENO, [this] { OnInput(); });
   PrintAddress();
   (void)PrintForPeople(STDERR_FILENO,

@@ -12,8 +12,9 @@ namespace tony::portal {
 /// Not thread safe: owned by the event loop.
 class Terminal {
  public:
-  /// Both references must outlive this. Listens to standard input if that is a terminal.
-  Terminal(EventLoop& loop, Portal& portal, bool json);
+  /// Both references must outlive this. Listens to standard input if that is a terminal. `shared`:
+  /// the portal is one of several users, whose address stays the same.
+  Terminal(EventLoop& loop, Portal& portal, bool json, bool shared);
 
   /// Prints a new address.
   void PrintAddress();

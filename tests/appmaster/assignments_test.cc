@@ -179,6 +179,7 @@ TEST_F(AssignmentsTest, GivesTimesInMilliseconds) {
   const v1::Assignment assignment = For("worker");
   EXPECT_EQ(assignment.heartbeat_interval_ms(), 1234);
   EXPECT_EQ(assignment.metrics_interval_ms(), 2345);
+  EXPECT_EQ(assignment.measurement_pause_ms(), 2345);
   EXPECT_EQ(assignment.execution_timeout_ms(), int64_t{24} * 365 * 3'600'000);
   EXPECT_EQ(assignment.kill_grace_ms(), 3456);
   EXPECT_EQ(assignment.tail_lines(), 7);

@@ -45,7 +45,7 @@ class FeedsTest : public ::testing::Test {
   EventLoop loop_;
   core::JobMachine machine_;
   rpc::TunnelRelay tunnels_{nullptr};
-  rpc::ExecutorService executors_{"job-1", tunnels_, [](const core::JobInput&) {}};
+  rpc::ExecutorService executors_{"job-1", tunnels_, {[](const core::JobInput&) {}}};
   Feeds feeds_{{loop_, clock_, machine_, executors_, "token", "PEM"}, false};
 };
 

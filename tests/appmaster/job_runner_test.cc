@@ -191,23 +191,23 @@ class JobRunnerTest : public ::testing::Test {
   LoopDriver driver_;
   SystemClock clock_;
   rpc::EventLog log_;
-  Measurements measurements_{
-      driver_.loop(), clock_, log_, Duration::zero(), [this](const std::string& lines) {
-        kept_usage_.push_back(lines);
-        driver_.Changed();
-        return absl::OkStatus();
-      }};
+  Measurements measurements_{driver_.loop(), clock_, log_, Duration::zero(),
+                             [this](const std::string& lines) {
+                               kept_usage_.push_back(lines);
+                               driver_.Changed();
+                               return absl::OkStatus();
+                             }};
   Metrics metrics_{driver_.loop(), clock_, {.path = folder_.metrics()}, [] {}};
   std::vector<std::string> kept_usage_;
   rpc::CertificateAuthority authority_ = rpc::CertificateAuthority::Create("job-1").value();
   rpc::TunnelRelay tunnels_{nullptr};
   rpc::JobService job_service_{"job-1", log_, tunnels_, {}};
-  rpc::ExecutorService executors_{"job-1", tunnels_, [this](core::JobInput input) {
+  rpc::ExecutorService executors_{"job-1", tunnels_, {[this](core::JobInput input) {
                                     driver_.loop().Post([this, input = std::move(input)] {
                                       runner_->Apply(input);
                                       driver_.Changed();
                                     });
-                                  }};
+                                  }}};
   std::unique_ptr<core::JobMachine> machine_;
   std::unique_ptr<Assignments> assignments_;
   std::unique_ptr<Journal> journal_;

@@ -12,77 +12,41 @@
 
 #include "core/stacks/stack_groups.h"
 #include "rpc/convert/convert_stacks.h"
-#include "rpc/security/certificate_authority.h"
-#include "rpc/services/event_log.h"
-#include "rpc/services/executor_session.h"
 #include "rpc/services/job_client.h"
-#include "rpc/services/job_service.h"
-#include "rpc/services/master_server.h"
-#include "tests/common/loop_driver.h"
+#include "tests/appmaster/attached_job.h"
 
 namespace tony::appmaster {
 namespace {
 
 using ::testing::HasSubstr;
 
-constexpr char kJobId[] = "job-1";
-constexpr int kWorkers = 3;
-
-class StackCollectorTest : public ::testing::Test {
+class StackCollectorTest : public AttachedJobTest {
  protected:
-  void SetUp() override {
-    auto server = rpc::MasterServer::Start(
-        "127.0.0.1", rpc::Peers::kOwnUser,
-        authority_.Issue(rpc::ApplicationMasterRole(kJobId)).value(), job_service_, executors_);
-    ASSERT_TRUE(server.ok()) << server.status();
-    server_ = *std::move(server);
-    core::JobDescription job;
-    job.types.resize(1);
-    job.types[0].name = "worker";
-    job.types[0].instances = kWorkers;
-    machine_ = std::make_unique<core::JobMachine>(job);
+  StackCollectorTest()
+      : AttachedJobTest({.stacks =
+                             [this](const std::string& container, const v1::TaskStacks& stacks) {
+                               driver_.loop().Post([this, container, stacks] {
+                                 collector_->Take(container, stacks.request(), stacks.attempt(),
+                                                  stacks.trouble(), rpc::FromProto(stacks));
+                               });
+                             }},
+                        {.on_stacks = [this](const std::vector<core::TaskId>& tasks,
+                                             rpc::JobService::AnswerStacks answer) {
+                          driver_.loop().Post([this, tasks, answer = std::move(answer)] {
+                            collector_->Collect(tasks, answer);
+                          });
+                        }}) {
     collector_ = std::make_unique<StackCollector>(driver_.loop(), clock_, *machine_, executors_);
-    Apply(core::input::Start{1, ""});
-    for (int i = 0; i < kWorkers; ++i) {
-      core::Container container;
-      container.id = Id(i);
-      container.type = "worker";
-      container.host = container.host_id = "node7";
-      Apply(core::input::ContainerGranted{container});
-    }
   }
-  void TearDown() override {
-    sessions_.clear();
-    server_->Shutdown(std::chrono::seconds(0));
-  }
-
-  static std::string Id(int worker) { return "c" + std::to_string(worker); }
-  void Apply(const core::JobInput& input) { (void)machine_->Apply(input, clock_.Now()); }
 
   /// Attaches all executors, and their programs run. `answers`: those that answer requests with
   /// stacks.
   void Run(int answers) {
-    for (int i = 0; i < kWorkers; ++i) {
-      sessions_.push_back(std::make_unique<rpc::ExecutorSession>(
-          server_->address(), authority_.Issue(rpc::ExecutorRole(kJobId, Id(i))).value(),
-          rpc::ExecutorSession::Callbacks{[this, i, answers](const v1::MasterMessage& message) {
-                                            if (!message.has_take_stacks()) return;
-                                            limit_bytes_ = message.take_stacks().limit_bytes();
-                                            if (i < answers)
-                                              Answer(i, message.take_stacks().request());
-                                          },
-                                          [](absl::Status) {}}));
-      v1::ExecutorMessage hello;
-      hello.mutable_hello()->set_container_id(Id(i));
-      sessions_.back()->Send(hello);
-    }
-    ASSERT_TRUE(driver_.Await([this] { return attached_ == kWorkers; }));
-    for (int i = 0; i < kWorkers; ++i) {
-      Apply(core::input::ExecutorAttached{Id(i)});
-      Apply(core::input::ExecutorRegistered{Id(i), 0, 1, 2222, 0});
-    }
-    for (int i = 0; i < kWorkers; ++i) Apply(core::input::TaskStarted{Id(i), 0, 1, 1000});
-    ASSERT_EQ(machine_->tasks().count(core::TaskState::kRunning), kWorkers);
+    RunAll([this, answers](int worker, const v1::MasterMessage& message) {
+      if (!message.has_take_stacks()) return;
+      limit_bytes_ = message.take_stacks().limit_bytes();
+      if (worker < answers) Answer(worker, message.take_stacks().request());
+    });
   }
   /// Worker 1 is somewhere else than the others.
   void Answer(int worker, int64_t request) {
@@ -111,40 +75,8 @@ class StackCollectorTest : public ::testing::Test {
     return *answer;
   }
 
-  LoopDriver driver_;
-  SystemClock clock_;
-  rpc::CertificateAuthority authority_ = rpc::CertificateAuthority::Create(kJobId).value();
-  rpc::EventLog log_;
-  rpc::TunnelRelay tunnels_{[](const rpc::TunnelRelay::Wish&) {}};
-  std::unique_ptr<core::JobMachine> machine_;
   std::unique_ptr<StackCollector> collector_;
-  int attached_ = 0;
   int limit_bytes_ = 0;
-  rpc::JobService job_service_{kJobId,
-                               log_,
-                               tunnels_,
-                               {.on_stacks = [this](const std::vector<core::TaskId>& tasks,
-                                                    rpc::JobService::AnswerStacks answer) {
-                                 driver_.loop().Post([this, tasks, answer = std::move(answer)] {
-                                   collector_->Collect(tasks, answer);
-                                 });
-                               }}};
-  rpc::ExecutorService executors_{
-      kJobId, tunnels_,
-      [this](const core::JobInput& input) {
-        if (!std::holds_alternative<core::input::ExecutorAttached>(input)) return;
-        driver_.loop().Post([this] { ++attached_; });
-        driver_.Changed();
-      },
-      [](const std::string&, const core::FeedReport&) {},
-      [this](const std::string& container, const v1::TaskStacks& stacks) {
-        driver_.loop().Post([this, container, stacks] {
-          collector_->Take(container, stacks.request(), stacks.attempt(), stacks.trouble(),
-                           rpc::FromProto(stacks));
-        });
-      }};
-  std::unique_ptr<rpc::MasterServer> server_;
-  std::vector<std::unique_ptr<rpc::ExecutorSession>> sessions_;
 };
 
 TEST_F(StackCollectorTest, CollectsFromAllExecutors) {

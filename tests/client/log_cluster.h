@@ -144,7 +144,7 @@ class LogCluster {
   rpc::TunnelRelay relay_{
       [this](const rpc::TunnelRelay::Wish& wish) { loop_.Post([this, wish] { Take(wish); }); }};
   rpc::JobService jobs_{kJob, log_, relay_, {}};
-  rpc::ExecutorService executors_{kJob, relay_, [](const core::JobInput&) {}};
+  rpc::ExecutorService executors_{kJob, relay_, {[](const core::JobInput&) {}}};
   std::map<std::string, std::unique_ptr<rpc::LogSenders>> senders_;
   std::map<std::string, std::pair<absl::Status, int>> refusals_;
   std::map<std::string, logs::LogPiece> troubles_;

@@ -2,26 +2,84 @@
 #include "common/tcp_socket.h"
 
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "tests/common/any_peer.h"
 #include "tests/common/loop_driver.h"
 
 namespace tony {
 namespace {
 
+/// Bytes with all bits turned over, at most 1,000 at a time, as they come from and go to a socket;
+/// every second call wants to wait. It reads ahead, as TLS does.
+class TurnedStream : public ByteStream {
+ public:
+  explicit TurnedStream(int fd) : fd_(fd) {}
+
+  IoResult Read(char* data, size_t size) override {
+    if (ahead_.empty()) {
+      if (Waits()) return {IoResult::State::kWantsWrite};
+      char bytes[4000];
+      const ssize_t count = ::recv(fd_, bytes, sizeof bytes, MSG_DONTWAIT);
+      if (count == 0) return {IoResult::State::kEnd};
+      if (count < 0) {
+        return {errno == EAGAIN ? IoResult::State::kWantsRead : IoResult::State::kBroken};
+      }
+      ahead_.assign(bytes, static_cast<size_t>(count));
+    }
+    const size_t count = std::min({size, ahead_.size(), size_t{1000}});
+    Turn(ahead_.data(), data, count);
+    ahead_.erase(0, count);
+    return {IoResult::State::kMoved, count};
+  }
+  IoResult Write(const char* data, size_t size) override {
+    if (Waits()) return {IoResult::State::kWantsWrite};
+    char bytes[1000];
+    size = std::min(size, sizeof bytes);
+    Turn(data, bytes, size);
+    const ssize_t count = ::send(fd_, bytes, size, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (count >= 0) return {IoResult::State::kMoved, static_cast<size_t>(count)};
+    return {errno == EAGAIN ? IoResult::State::kWantsWrite : IoResult::State::kBroken};
+  }
+  void EndWriting() override { ::shutdown(fd_, SHUT_WR); }
+  bool buffered() const override { return !ahead_.empty(); }
+  int fd() const override { return fd_; }
+
+ private:
+  bool Waits() { return (waits_ = !waits_); }
+  static void Turn(const char* from, char* to, size_t size) {
+    std::transform(from, from + size, to, [](char byte) { return static_cast<char>(~byte); });
+  }
+
+  const int fd_;
+  std::string ahead_;
+  bool waits_ = false;
+};
+
+std::string Turned(std::string text) {
+  for (char& byte : text) byte = static_cast<char>(~byte);
+  return text;
+}
+
 class TcpSocketTest : public ::testing::Test {
  protected:
   /// Two connected sockets.
-  void Connect(const std::string& address = "127.0.0.1") {
-    auto listener = TcpListener::Listen(driver_.loop(), address, 0, [this](auto socket) {
-      server_ = std::move(socket);
-      driver_.Changed();
-    });
+  void Connect(const std::string& address = "127.0.0.1", TcpListener::Wrap wrap = nullptr) {
+    auto listener = TcpListener::Listen(
+        driver_.loop(), address, 0, PeerFilter("a test", AnyPeer()),
+        [this](auto socket) {
+          server_ = std::move(socket);
+          driver_.Changed();
+        },
+        std::move(wrap));
     ASSERT_TRUE(listener.ok()) << listener.status();
     listener_ = *std::move(listener);
     attempt_ =
@@ -57,6 +115,42 @@ TEST_F(TcpSocketTest, BothSidesKnowEachOther) {
   EXPECT_EQ(server_->peer_address(), "127.0.0.1");
   EXPECT_EQ(server_->peer_port(), client_->local_port());
   EXPECT_EQ(client_->peer_port(), listener_->port());
+}
+
+TEST_F(TcpSocketTest, AStreamCarriesTheBytesInItsForm) {
+  Connect("127.0.0.1", [](int fd) { return std::make_unique<TurnedStream>(fd); });
+  const std::string there(100'001, 't'), back(3'000'000, 'b');
+  std::string at_server, at_client;
+  std::optional<absl::Status> server_end, client_end;
+  bool written = false;
+  client_->Write(there, [&](const absl::Status&) { client_->EndWriting(); });
+  std::vector<TcpSocket::Piece> pieces = {
+      {"", nullptr}, {"<", std::make_shared<const std::string>(back)}, {">", nullptr}};
+  server_->WritePieces(std::move(pieces), [&](const absl::Status& status) {
+    EXPECT_TRUE(status.ok()) << status;
+    written = true;
+    server_->EndWriting();
+  });
+  EXPECT_FALSE(written) << "never from within the call";
+  ReadAll(*server_, at_server, server_end);
+  ReadAll(*client_, at_client, client_end);
+  ASSERT_TRUE(driver_.Await([&] { return server_end && client_end; }));
+  EXPECT_TRUE(server_end->ok() && client_end->ok()) << *server_end << *client_end;
+  EXPECT_TRUE(Turned(at_server) == there);
+  EXPECT_TRUE(Turned(at_client) == "<" + back + ">");
+}
+
+TEST_F(TcpSocketTest, ACallbackMayDestroyASocketWithAStream) {
+  Connect("127.0.0.1", [](int fd) { return std::make_unique<TurnedStream>(fd); });
+  bool read = false;
+  server_->Read([&](const absl::StatusOr<std::string>& bytes) {
+    read = bytes.ok();
+    server_.reset();
+    driver_.Changed();
+  });
+  server_->Write(std::string(10'000'000, 'x'), [](const absl::Status&) { ADD_FAILURE(); });
+  client_->Write("x", [](const absl::Status&) {});
+  EXPECT_TRUE(driver_.Await([&] { return read; }));
 }
 
 TEST_F(TcpSocketTest, PiecesArriveInTheirOrder) {

@@ -312,12 +312,68 @@ class PageTest(JobTest):
         self.assertEqual(page.evaluate("() => window.violations"), [])
         self.assertEqual(self.complaints, [])
 
+    def test_the_portal_compares_two_jobs(self):
+        for name, batch, code in (("slow", 32, 0), ("fast", 64, 3)):
+            report = f'for i in 1 2 3; do echo "step=$i loss=0.{batch}" > "$TONY_PROGRESS"; sleep 0.3; done; exit {code}'
+            job = self.submit(report, *conf(application__name=name, task__metrics_interval_ms=200,
+                                            worker__env=f"BATCH={batch}"))
+            self.assert_ends(job, 1 if code else 0)
+        page = self.enter(self.start_portal())
+        expect = browsers.expect
+        expect(page.locator(".job .name")).to_have_text(["fast", "slow"])
+        # The keyboard chooses one, the mouse the other one.
+        page.locator(".jobs .rows").focus()
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("Space")
+        expect(page.get_by_text("One job is chosen")).to_be_visible()
+        page.get_by_role("checkbox", name="Compare slow").check()
+        page.get_by_role("button", name="Compare", exact=True).click()
+        row = lambda name: page.locator(".compared tr", has=page.get_by_role("rowheader", name=name, exact=True))
+        expect(row("State").locator("td")).to_have_text(["FAILED", "SUCCEEDED"])
+        expect(row("tony.worker.env").locator("td")).to_have_text(["BATCH=64", "BATCH=32"])
+        expect(row("tony.worker.instances")).to_have_count(0)
+        expect(row("Tasks").locator("td")).to_have_text(["1", "1"])
+        expect(row("Memory, highest of worker").locator("td").first).to_contain_text("B")
+        expect(row("loss, last of worker").locator("td")).to_have_text(["0.64", "0.32"])
+        self.picture(page, "compare-wide-light")
+        page.emulate_media(color_scheme="dark")
+        self.picture(page, "compare-wide-dark")
+        page.set_viewport_size({"width": 360, "height": 700})
+        self.assertLessEqual(page.evaluate("() => document.documentElement.scrollWidth"), 360)
+        self.picture(page, "compare-narrow-dark")
+        # The address keeps it, and Back leads to the list.
+        address = page.url
+        page.go_back()
+        expect(page.locator(".job .name")).to_have_count(2)
+        self.assert_content(page)
+        page.goto(address)
+        page.reload()
+        expect(row("State").locator("td")).to_have_text(["FAILED", "SUCCEEDED"])
+        page.get_by_role("button", name="Back to the list").click()
+        expect(page.locator(".job .name")).to_have_count(2)
+        self.assertEqual(page.evaluate("() => window.violations"), [])
+        self.assertEqual(self.complaints, [])
+
+    def picture(self, page, name):
+        """A picture for a person, in the folder TONY_PICTURES if there is one."""
+        if os.environ.get("TONY_PICTURES"):
+            page.screenshot(path=f"{os.environ['TONY_PICTURES']}/{name}.png", full_page=True)
+
     def test_the_portal_on_a_narrow_dark_screen(self):
         job = self.submit("exit 3", *conf(application__name="a-rather-long-name-" + "x" * 60))
         self.assert_ends(job, 1)
         page = self.enter(self.start_portal(), viewport={"width": 360, "height": 700}, color_scheme="dark")
         browsers.expect(page.locator(".job .name")).to_have_count(1)
         self.assertLessEqual(page.evaluate("() => document.documentElement.scrollWidth"), 360)
+        later = self.submit("true", *conf(application__name="later"))
+        self.assert_succeeds(later)
+        names = page.locator(".job .name")
+        browsers.expect(names).to_have_text([re.compile("later"), re.compile("a-rather-long-name")],
+                                            timeout=DEADLINE_MILLIS)
+        page.get_by_label("Order").select_option("Oldest first")
+        browsers.expect(names).to_have_text([re.compile("a-rather-long-name"), re.compile("later")])
+        self.assertIn("sort=submitted", page.url)
+        self.picture(page, "list-narrow-dark")
         self.assert_content(page)
 
 

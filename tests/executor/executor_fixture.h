@@ -159,10 +159,10 @@ class ExecutorFixture : public ::testing::Test {
   }};
   rpc::JobService job_service_{kJobId, log_, tunnels_, {}};
   rpc::Inbox<core::JobInput> inputs_;
-  CountingService service_{kJobId, tunnels_, [this](core::JobInput input) {
+  CountingService service_{kJobId, tunnels_, {[this](core::JobInput input) {
                              inputs_.Push(std::move(input));
                              driver_.Changed();
-                           }};
+                           }}};
   std::unique_ptr<rpc::MasterServer> server_;
   std::unique_ptr<Executor> executor_;
 };

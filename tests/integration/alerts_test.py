@@ -3,6 +3,7 @@
 
 import hashlib
 import hmac
+import html
 import http.server
 import json
 import os
@@ -92,7 +93,7 @@ class AlertsTest(JobTest):
     def start(self, receiver, command, *arguments, properties=(), workers=1):
         """Starts a job whose job file names the receiver."""
         job_file = self.write_job(
-            ("tony.alerts.urls", receiver.url), ("tony.containers.command", command),
+            ("tony.alerts.urls", receiver.url), ("tony.containers.command", html.escape(command)),
             ("tony.worker.instances", workers), *properties)
         return self.site.submit(str(job_file), *integration_case.SMALL, *arguments)
 
@@ -193,7 +194,8 @@ class AlertsTest(JobTest):
     def test_a_hang_is_told(self):
         receiver, gate = Receiver(self), self.pipe("gate")
         job = self.start(
-            receiver, "for step in 1 2 3 4 5 6; do echo step=$step > $TONY_PROGRESS; sleep 0.3; done; "
+            receiver, "for step in 1 2 3 4 5 6; do echo step=$step > $TONY_PROGRESS; "
+            "for turn in $(seq 100000); do :; done; done; "
             f"read word < {gate.path}",
             *conf(task__metrics_interval_ms=100, task__hang_limit_ms=1000))
         self.assertEqual([body["event"] for body in receiver.wait_for(2)], ["start", "hang"])

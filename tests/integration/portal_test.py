@@ -1,10 +1,15 @@
 """`tony portal`: all jobs in one place, while they run and when they are over."""
 
+import contextlib
+import http.client
 import json
 import os
 import signal
+import socket
+import ssl
 import stat
 import subprocess
+import urllib.parse
 
 import integration_case
 import machine
@@ -189,6 +194,24 @@ class PortalTest(integration_case.JobTest):
         for wrong in (f"{here.id}@1", f"{here.id}@3", f"{here.id}@", "..", ".hidden", "%2e%2e", "x" * 300):
             self.assertEqual(page.get(f"{page.base}jobs/{wrong}/")[0], 404, wrong)
 
+    def test_histories_of_tony(self):
+        folder = self.site.folder / "history"
+        place = folder / "finished/2019/05/31/application_1559240000000_0007"
+        place.mkdir(0o700, parents=True)
+        folder.chmod(0o700)
+        name = "application_1559240000000_0007-1559260000000-1559260060000-svc-ml-FAILED.jhist"
+        (place / name).write_bytes(b"Obj\x01")
+        page = Portal(self, "--tony-history", "history").enter()
+        (listed,) = machine.wait_until(lambda: page.api("jobs")["jobs"], tony_cli.DEADLINE_SECONDS, 0.1)
+        self.assertEqual((listed["id"], listed["state"], listed["user"], listed["duration_millis"]),
+                         ("application_1559240000000_0007", "FAILED", "svc-ml", 60000))
+        self.assertIn("a history of TonY", listed["trouble"])
+        self.assertEqual(listed["address"], "application_1559240000000_0007@2")
+        status, _, text = page.get(f"{page.base}jobs/{listed['address']}/", Accept="text/html")
+        self.assertEqual(status, 404)
+        self.assertIn("has run under TonY for 1m 00s and ended as FAILED", text)
+        self.assertEqual(page.ask(f"jobs/{listed['address']}")[0], 404)
+
     def test_who_may_see_it(self):
         portal = Portal(self)
         page = portal.page
@@ -216,6 +239,7 @@ class PortalTest(integration_case.JobTest):
         portal = Portal(self)
         cases = [
             (("--location", "hdfs://nn/history"), 2, "this machine only"),
+            (("--tony-history", "hdfs://nn/history"), 2, "--tony-history hdfs://nn/history: the portal reads folders"),
             (("--backend", "yarn"), 2, "tony list --backend yarn"),
             (("--port", "http"), 2, "--port"),
             ((), 3, "another portal of yours"),
@@ -234,6 +258,146 @@ class PortalTest(integration_case.JobTest):
         result = self.site.run("tony", "portal", "--location", shared)
         self.assertEqual(result.returncode, 3, result.stderr)
         self.assertIn("shared", result.stderr)
+
+
+class Visitor:
+    """A browser of a portal of several users."""
+
+    def __init__(self, certificate, port):
+        self.context = ssl.create_default_context(cafile=certificate) if certificate else None
+        self.port = port
+        self.cookie = None
+
+    def ask(self, path, body=None, **headers):
+        """Status, headers and text."""
+        kinds = {True: http.client.HTTPSConnection, False: http.client.HTTPConnection}
+        more = {"context": self.context} if self.context else {}
+        with contextlib.closing(kinds[bool(self.context)](
+                "localhost", self.port, timeout=tony_cli.DEADLINE_SECONDS, **more)) as connection:
+            if self.cookie:
+                headers["Cookie"] = self.cookie
+            connection.request("POST" if body else "GET", path, body,
+                               {name.replace("_", "-"): value for name, value in headers.items()})
+            response = connection.getresponse()
+            return response.status, response.headers, response.read().decode()
+
+    def log_in(self, name, password):
+        """Sends the form of the login page."""
+        body = urllib.parse.urlencode({"name": name, "password": password})
+        status, headers, text = self.ask("/login", body, Origin=f"https://localhost:{self.port}",
+                                         Content_Type="application/x-www-form-urlencoded")
+        if status == 303:
+            self.cookie = headers["Set-Cookie"].split(";")[0]
+        return status, text
+
+
+class SharedPortalTest(integration_case.JobTest):
+    """A portal of several users, with a login."""
+
+    def setUp(self):
+        super().setUp()
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+
+    def file(self, name, text):
+        path = self.site.folder / name
+        path.touch(0o600)
+        path.write_text(text)
+        return path
+
+    def start(self, *arguments):
+        command = self.site.command("tony", "portal", "--listen", f"127.0.0.1:{self.port}", "--name", "localhost",
+                                    *arguments)
+        portal = subprocess.Popen(command, cwd=self.site.folder, env=self.site.environment, stdin=subprocess.DEVNULL,
+                                  stdout=subprocess.PIPE, text=True)
+        for clean_up in (portal.stdout.close, portal.wait, portal.terminate):
+            self.addCleanup(clean_up)
+        self.assertEqual(portal.stdout.readline().split(":")[1:], ["//localhost", f"{self.port}/\n"])
+
+    def line(self, user, password):
+        return subprocess.run(self.site.command("tony", "portal", "--add-user", user), env=self.site.environment,
+                              input=password + "\n", text=True, stdout=subprocess.PIPE, check=True).stdout
+
+    def test_users_log_in_over_tls(self):
+        job = self.submit("echo hello")
+        self.assert_succeeds(job)
+        key, certificate = self.file("key.pem", ""), self.file("certificate.pem", "")
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", certificate,
+                        "-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"],
+                       check=True, capture_output=True)
+        users = self.file("users", self.line("alice:control", "correct horse") + self.line("bob", "battery staple"))
+        self.start("--certificate", certificate, "--key", key, "--users", users)
+
+        alice = Visitor(certificate, self.port)
+        status, headers, text = alice.ask("/", Accept="text/html")
+        self.assertEqual(status, 403)
+        self.assertIn('<form method="post" action="/login">', text)
+        self.assertIn("form-action 'self'", headers["Content-Security-Policy"])
+        style = text.split('href="/page')[1].split('"')[0]
+        self.assertEqual(alice.ask(f"/page{style}")[0], 200, "the login page's style")
+        self.assertEqual(alice.ask("/api/v1/jobs")[0], 403)
+        self.assertEqual(alice.ask(f"/jobs/{job.id}/api/v1/jobs/{job.id}")[0], 403)
+        self.assertEqual(alice.log_in("alice", "battery staple")[0], 403)
+        self.assertEqual(alice.log_in("alice", "correct horse")[0], 303)
+        self.assertEqual(json.loads(alice.ask("/api/v1/session")[2]),
+                         {"user": "alice", "role": "control", "login": "password"})
+        listed = machine.wait_until(lambda: json.loads(alice.ask("/api/v1/jobs")[2])["jobs"],
+                                    tony_cli.DEADLINE_SECONDS, 0.1)
+        self.assertEqual([each["id"] for each in listed], [job.id])
+        log = json.loads(alice.ask(f"/api/v1/jobs/{job.id}/logs/worker-0/1/stdout")[2])
+        self.assertEqual([row[1] for row in log["rows"]], ["hello"])
+        status, _, text = alice.ask(f"/api/v1/jobs/{job.id}/stop", "{}", Origin=f"https://localhost:{self.port}",
+                                    Sec_Fetch_Site="same-origin", Content_Type="application/json")
+        self.assertEqual(status, 403, text)
+
+        bob = Visitor(certificate, self.port)
+        self.assertEqual(bob.log_in("bob", "battery staple")[0], 303)
+        self.assertEqual(json.loads(bob.ask("/api/v1/session")[2])["role"], "view")
+        self.file("users", self.line("bob", "battery staple"))
+        gone = machine.wait_until(lambda: alice.ask("/api/v1/session")[0] == 403, tony_cli.DEADLINE_SECONDS, 0.1)
+        self.assertTrue(gone, "alice is not in the file any more")
+
+        with socket.create_connection(("127.0.0.1", self.port), tony_cli.DEADLINE_SECONDS) as plain:
+            plain.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            try:
+                answer = plain.recv(1000)
+            except ConnectionResetError:
+                answer = b""
+            self.assertNotIn(b"HTTP/", answer)
+
+    def test_a_proxy_names_its_users(self):
+        self.start("--proxy-header", "X-Forwarded-User", "--proxy-from", "127.0.0.1", "--proxy-control", "alice")
+        visitor = Visitor(None, self.port)
+        self.assertEqual(visitor.ask("/")[0], 403)
+        status, _, text = visitor.ask("/api/v1/session", X_Forwarded_User="alice")
+        self.assertEqual((status, json.loads(text)), (200, {"user": "alice", "role": "control", "login": "header"}))
+        self.assertEqual(json.loads(visitor.ask("/api/v1/session", X_Forwarded_User="bob")[2])["role"], "view")
+        self.assertEqual(visitor.ask("/", X_Forwarded_User="bob", Host="evil.example")[0], 403)
+        if os.geteuid() == 0:  # else nobody else can be tried
+            self.assertEqual(second_user.run_python(GET, str(self.port)).strip(), "b''")
+
+    def test_what_is_refused(self):
+        users = self.file("users", self.line("alice", "correct horse"))
+        cases = [
+            (("--users", users), "--listen"),
+            (("--listen", "0.0.0.0:8443"), "--users FILE"),
+            (("--listen", "0.0.0.0:8443", "--users", users), "--certificate FILE"),
+            (("--listen", "0.0.0.0:8443", "--proxy-header", "X", "--proxy-from", "10.0.0.1"), "private networks"),
+            (("--listen", "localhost:8443", "--users", users), "numeric address"),
+            (("--listen", "127.0.0.1:8443", "--port", "1"), "--port"),
+            (("--add-user", "a b"), "no user's name"),
+        ]
+        for arguments, sentence in cases:
+            result = self.site.run("tony", "portal", *arguments)
+            self.assertEqual(result.returncode, 2, (arguments, result.stderr))
+            self.assertIn(sentence, result.stderr)
+        users.chmod(0o644)
+        key = self.file("key.pem", "x")
+        result = self.site.run("tony", "portal", "--listen", "127.0.0.1:8443", "--users", users,
+                               "--certificate", key, "--key", key)
+        self.assertEqual(result.returncode, 3)
+        self.assertIn("no certificate", result.stderr)
 
 
 if __name__ == "__main__":

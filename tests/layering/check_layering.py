@@ -71,7 +71,7 @@ FOLDER_ORDER = {
     "hadoop": ["base", "config", "auth", "rpc", "hdfs", "logs"],
     "jobfile": ["values", "xml", "properties", "keys", "configuration", "job", "docs", "."],
     "os": ["files", "processes", "containment", "network", "archives", "machine"],
-    "portal": ["index", "site", "."],
+    "portal": ["index", "login", "site", "."],
     "rpc": ["grpc", "convert", "security", "tunnel", "services"],
     "web": ["http", "access", "gate", "api", "."],
 }

@@ -54,10 +54,10 @@ class MasterFixture : public ::testing::Test {
        [this] { calls_.Push("owner attached"); }, [this] { calls_.Push("owner gone"); },
        [this](JobService::AnswerPage answer) { pages_.Push(std::move(answer)); },
        [this](const std::string& sentence) { calls_.Push(absl::StrCat("note: ", sentence)); }}};
-  ExecutorService executor_service_{kJobId, tunnels_, [this](core::JobInput input) {
+  ExecutorService executor_service_{kJobId, tunnels_, {[this](core::JobInput input) {
                                       if (before_input_) before_input_(input);
                                       inputs_.Push(std::move(input));
-                                    }};
+                                    }}};
   std::unique_ptr<MasterServer> server_;
 };
 

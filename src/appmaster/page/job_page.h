@@ -34,15 +34,18 @@ struct PageParts {
   std::function<void(const std::string& why)> stop =
       nullptr;  ///< ends the job, as `tony kill` does
   web::JobStacks* stacks = nullptr;
+  web::JobLogs* node_logs = nullptr;  ///< for logs that lie on other machines
   /// Opens tunnels to the job's tasks as a client does; null: the page leads to no program.
   ProgramTunnels::Dialer dialer = nullptr;
   std::string job_id = "";
+  /// Finds the last successful run of the job; null: none can be found.
+  std::function<void(web::JobSource::TakePrevious take)> previous = nullptr;
 };
 
 /// The logs that a page shows. Plain data.
 struct PageLogs {
   std::unique_ptr<web::LogSource> tails;
-  std::unique_ptr<web::JobLogs> all;  ///< null: they lie on other machines
+  std::unique_ptr<web::JobLogs> all;  ///< null: those of PageParts::node_logs
 };
 
 /// Serves the page and the API from construction on. Events are read only when somebody asks for
@@ -77,6 +80,10 @@ class JobPage : public web::JobSource {
   const std::vector<web::ConfigKey>& config() const override { return parts_.config; }
   web::EventPage Events(int64_t after, size_t limit) override;
   void Stop(const std::string& why) override { parts_.stop(why); }
+  void FindPrevious(TakePrevious take) override {
+    if (parts_.previous == nullptr) return take(std::nullopt);
+    parts_.previous(std::move(take));
+  }
 
  private:
   class Follower;

@@ -13,14 +13,32 @@
 #include "rpc/convert/event_json.h"
 
 namespace tony::appmaster {
+namespace {
+
+/// So many measurements do not wait.
+constexpr size_t kMostTaken = 200;
+
+}  // namespace
 
 void Measurements::Take(const core::TaskMeasured& measured) {
-  log_.ShowMeasurement(rpc::ToProto(core::JobEvent{0, clock_.UnixMillis(), measured}));
+  taken_.push_back(rpc::ToProto(core::JobEvent{0, clock_.UnixMillis(), measured}));
+  if (show_timer_ == nullptr || taken_.size() >= kMostTaken) ShowAll();
   if (timer_ == nullptr) timer_ = loop_.After(pause_, [this] { KeepAll(); });
+}
+
+void Measurements::ShowAll() {
+  if (taken_.empty()) return;
+  log_.ShowMeasurements(std::exchange(taken_, {}));
+  if (show_timer_ != nullptr) return;
+  show_timer_ = loop_.After(kShowPause, [this] {
+    show_timer_.reset();
+    ShowAll();
+  });
 }
 
 void Measurements::KeepAll() {
   timer_.reset();
+  ShowAll();
   std::vector<std::shared_ptr<const v1::JobEvent>> newest;
   {
     std::lock_guard lock(log_.mutex());

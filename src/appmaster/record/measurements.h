@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "common/clock.h"
@@ -19,6 +20,9 @@ namespace tony::appmaster {
 /// so neither grows with time. Not thread safe: owned by the event loop.
 class Measurements {
  public:
+  /// The pause between two changes that followers hear of; each wakes all of them.
+  static constexpr std::chrono::milliseconds kShowPause{250};
+
   /// Stores the lines of the newest measurements, in the form of rpc::EventToJsonLine(), in place
   /// of the lines stored before.
   using Keep = std::function<absl::Status(const std::string& lines)>;
@@ -28,8 +32,11 @@ class Measurements {
   Measurements(EventLoop& loop, const Clock& clock, rpc::EventLog& log, Duration pause, Keep keep)
       : loop_(loop), clock_(clock), log_(log), pause_(pause), keep_(std::move(keep)) {}
 
-  /// Shows the measurement at once and stores it soon.
+  /// Shows the measurement at once, or, when many come, within kShowPause; stores it soon.
   void Take(const core::TaskMeasured& measured);
+  /// Shows all that were taken. To be called before the end of a task's run is recorded, so that no
+  /// measurement of the run follows its end.
+  void ShowAll();
 
  private:
   void KeepAll();
@@ -39,6 +46,8 @@ class Measurements {
   rpc::EventLog& log_;
   const Duration pause_;
   const Keep keep_;
+  std::vector<v1::JobEvent> taken_;                ///< not shown yet
+  std::unique_ptr<EventLoop::Handle> show_timer_;  ///< set while a pause lasts
   bool said_loss_ = false;
   std::unique_ptr<EventLoop::Handle> timer_;  ///< set while a new measurement waits to be stored
 };

@@ -20,6 +20,14 @@ using std::chrono::seconds;
 /// A part takes about a millisecond.
 constexpr size_t kPartBytes = size_t{256} * 1024;
 constexpr int64_t kBytesPerSecond = 50'000;
+/// No executor keeps measurements back for longer.
+constexpr double kMostSecondsBetween = 600;
+
+/// How much earlier `first` was measured than `second`; 0 for times that cannot be.
+int64_t MillisBetween(const core::TaskUsage& first, const core::TaskUsage& second) {
+  const double passed = second.seconds - first.seconds;
+  return passed > 0 ? static_cast<int64_t>(std::min(passed, kMostSecondsBetween) * 1000) : 0;
+}
 
 }  // namespace
 
@@ -41,8 +49,14 @@ void Metrics::Restore(const std::string& bytes) {
   }
 }
 
-void Metrics::Take(const core::TaskMeasured& measured) {
-  metrics_.Take(measured.task, measured.attempt, measured.usage, clock_.UnixMillis());
+void Metrics::Take(const core::TaskMeasured& measured,
+                   const std::vector<core::TaskUsage>& earlier) {
+  const int64_t now = clock_.UnixMillis();
+  for (const core::TaskUsage& usage : earlier) {
+    metrics_.Take(measured.task, measured.attempt, usage,
+                  now - MillisBetween(usage, measured.usage));
+  }
+  metrics_.Take(measured.task, measured.attempt, measured.usage, now);
   any_ = true;
   if (band_timer_ == nullptr) band_timer_ = loop_.After(seconds(1), [this] { AddBands(); });
   if (file_timer_ == nullptr) Schedule(0);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -39,7 +40,9 @@ class Metrics {
   /// Takes over the metrics that an ApplicationMaster before this one has kept; `bytes`: its file.
   /// What cannot be read is left out and logged.
   void Restore(const std::string& bytes);
-  void Take(const core::TaskMeasured& measured);
+  /// `earlier`: measurements of the same run that came along, oldest first. Their times are told by
+  /// the clock of their executor.
+  void Take(const core::TaskMeasured& measured, const std::vector<core::TaskUsage>& earlier = {});
   /// Writes the file once more, whole, if there was any measurement: the job is over.
   void Finish();
 

@@ -109,6 +109,7 @@ struct Record {
 /// the history, which must not grow with every heartbeat.
 struct ShowMeasurement {
   TaskMeasured measured;
+  std::vector<TaskUsage> earlier = {};  ///< those that arrived with it, oldest first
 };
 
 /// Take the stacks of all tasks, keep them with the job's logs, and record a note that begins with

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "core/ports/cluster_backend.h"
 #include "core/record/verdict.h"
@@ -105,8 +106,9 @@ struct TaskEnded {
 
 struct Heartbeat {
   std::string container_id;
-  std::optional<TaskUsage> usage;
-  int64_t sent = 0;  ///< by the executor's own clock; 0: no answer is wanted
+  std::optional<TaskUsage> usage;       ///< the newest measurement
+  int64_t sent = 0;                     ///< by the executor's own clock; 0: no answer is wanted
+  std::vector<TaskUsage> earlier = {};  ///< those since the last heartbeat before it, oldest first
 };
 
 /// A foreign process listens on a port that was reserved for the task.

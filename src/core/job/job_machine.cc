@@ -153,7 +153,7 @@ void JobMachine::On(const input::Heartbeat& heartbeat) {
   if (!heartbeat.usage || task->state != TaskState::kRunning) return;
   task->measured = TaskMeasured{task->id, *heartbeat.usage, task->attempt};
   hang_rule_.On(*task, *heartbeat.usage);
-  run_.Do(effect::ShowMeasurement{*task->measured});
+  run_.Do(effect::ShowMeasurement{*task->measured, heartbeat.earlier});
 }
 
 void JobMachine::On(const input::PortTaken& taken) {

@@ -6,10 +6,14 @@
 namespace tony::core {
 namespace {
 
-/// The executors of a job together send at most this many heartbeats: 2,000 a second kept two cores
-/// busy.
-constexpr int kHeartbeatsPerSecond = 500;
-constexpr int kHeartbeatsInLease = 4;
+/// The executors of a job together send at most this many messages of a kind: 1,000 a second took a
+/// third of a core.
+constexpr int kMessagesPerSecond = 100;
+constexpr int kHeartbeatsInLease = 3;
+
+std::chrono::milliseconds Spread(int64_t tasks) {
+  return std::chrono::milliseconds(tasks * 1000 / kMessagesPerSecond);
+}
 
 }  // namespace
 
@@ -22,9 +26,12 @@ std::chrono::milliseconds LeaseOf(const Timeouts& timeouts) {
 }
 
 std::chrono::milliseconds HeartbeatPause(const Timeouts& timeouts, int64_t tasks) {
-  const std::chrono::milliseconds spread(tasks * 1000 / kHeartbeatsPerSecond);
   return std::max(timeouts.heartbeat_interval,
-                  std::min(spread, LeaseOf(timeouts) / kHeartbeatsInLease));
+                  std::min(Spread(tasks), LeaseOf(timeouts) / kHeartbeatsInLease));
+}
+
+std::chrono::milliseconds MeasurementPause(const Timeouts& timeouts, int64_t tasks) {
+  return std::max(timeouts.metrics_interval, Spread(tasks));
 }
 
 }  // namespace tony::core

@@ -49,16 +49,6 @@ v1::ExecutorMessage HeartbeatMessage(TimePoint sent) {
   return message;
 }
 
-v1::ExecutorMessage MeasurementMessage(const core::TaskUsage& usage) {
-  v1::ExecutorMessage message;
-  AddMeasurement(usage, message);
-  return message;
-}
-
-void AddMeasurement(const core::TaskUsage& usage, v1::ExecutorMessage& heartbeat) {
-  *heartbeat.mutable_heartbeat()->mutable_usage() = rpc::ToProto(usage);
-}
-
 v1::ExecutorMessage PortTakenMessage(int epoch, int port, const std::string& holder) {
   v1::ExecutorMessage message;
   v1::PortTaken& taken = *message.mutable_port_taken();

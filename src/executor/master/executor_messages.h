@@ -35,10 +35,6 @@ v1::ExecutorMessage StartedMessage(TaskRun run, int64_t pid);
 v1::ExecutorMessage EndedMessage(TaskRun run, const core::TaskExit& exit);
 /// A heartbeat that is to be answered. The answer repeats `sent`, and renews the lease from it.
 v1::ExecutorMessage HeartbeatMessage(TimePoint sent);
-/// A measurement, which is not answered and renews nothing.
-v1::ExecutorMessage MeasurementMessage(const core::TaskUsage& usage);
-/// Adds a measurement to a heartbeat.
-void AddMeasurement(const core::TaskUsage& usage, v1::ExecutorMessage& heartbeat);
 /// `holder`: description of the process that listens on the task's reserved `port`. Text that is
 /// not UTF-8 is made so.
 v1::ExecutorMessage PortTakenMessage(int epoch, int port, const std::string& holder);

@@ -14,7 +14,7 @@ constexpr char kRetention[] =
     "tony.local.history-retention says how many days jobs are kept, and `tony rm` removes them";
 constexpr char kNoPortal[] =
     "`tony portal` shows jobs on 127.0.0.1, to the user who starts it, and needs no such setting; "
-    "this version has no portal for several users";
+    "one of several users gets its certificate and its users as options (docs/portal.md)";
 
 Key Refused(const std::string& name, ValueType type, const std::string& default_value,
             const std::string& reason, const std::string& meaning) {

@@ -42,9 +42,9 @@ KeyGroup ExecutorKeys() {
        .type = ValueType::kMilliseconds,
        .default_value = "1000",
        .minimum = 10,
-       .meaning = "Time between two heartbeats of an executor. In a job of more than 500 tasks it "
-                  "is longer, so that there are no more than 500 heartbeats per second, but never "
-                  "longer than a quarter of the time after which the executor suspends its program "
+       .meaning = "Time between two heartbeats of an executor. In a job of more than 100 tasks it "
+                  "is longer, so that there are no more than 100 heartbeats per second, but never "
+                  "longer than a third of the time after which the executor suspends its program "
                   "(see the next key)."},
       {.name = "tony.task.max-missed-heartbeats",
        .type = ValueType::kCount,
@@ -205,8 +205,10 @@ KeyGroup MeasurementKeys() {
        .type = ValueType::kMilliseconds,
        .default_value = "1000",
        .minimum = 100,
-       .meaning = "Time between two reports of an executor on what its task uses: processors, "
-                  "memory, storage, network and GPUs. What costs much to measure is measured less "
+       .meaning = "Time between two measurements of what a task uses: processors, memory, storage, "
+                  "network and GPUs. In a job of more than 100 tasks, executors send several at "
+                  "once, so that there are no more than 100 messages per second; page and `tony "
+                  "top` then follow some seconds later. What costs much to measure is measured less "
                   "often, so that an executor takes at most half a percent of a processor for it."},
       {.name = "tony.am.metrics-memory",
        .type = ValueType::kMemory,

@@ -2,6 +2,7 @@
 // own address, and the interface with that address is the answer.
 #include "os/network/network_interface.h"
 
+#include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -72,6 +73,25 @@ absl::StatusOr<std::string> InterfaceTowards(const std::string& host) {
     if (!name.empty()) return name;
   }
   return absl::NotFoundError(absl::StrCat("there is no route to ", host));
+}
+
+std::vector<std::string> OwnAddresses() {
+  ifaddrs* list = nullptr;
+  if (getifaddrs(&list) != 0) return {};
+  const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> owner(list, freeifaddrs);
+  std::vector<std::string> addresses;
+  for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next) {
+    if (entry->ifa_addr == nullptr) continue;
+    const int family = entry->ifa_addr->sa_family;
+    const void* bytes = nullptr;
+    if (family == AF_INET) bytes = &reinterpret_cast<sockaddr_in*>(entry->ifa_addr)->sin_addr;
+    if (family == AF_INET6) bytes = &reinterpret_cast<sockaddr_in6*>(entry->ifa_addr)->sin6_addr;
+    char text[INET6_ADDRSTRLEN];
+    if (bytes != nullptr && inet_ntop(family, bytes, text, sizeof text) != nullptr) {
+      addresses.emplace_back(text);
+    }
+  }
+  return addresses;
 }
 
 }  // namespace tony::os

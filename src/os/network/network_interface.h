@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 
@@ -11,5 +12,9 @@ namespace tony::os {
 /// this machine itself. Sends nothing to the host, but may ask the name service, whose answer can
 /// take any time. NotFound – the host is not known, or there is no route to it. Thread safe.
 absl::StatusOr<std::string> InterfaceTowards(const std::string& host);
+
+/// The numeric addresses of all interfaces of this machine; empty if the kernel does not say.
+/// Thread safe.
+std::vector<std::string> OwnAddresses();
 
 }  // namespace tony::os

@@ -14,6 +14,7 @@
 #include "common/status_macros.h"
 #include "os/files/folder_trust.h"
 #include "portal/index/job_place.h"
+#include "portal/index/tony_history.h"
 
 namespace tony::portal {
 namespace {
@@ -32,9 +33,13 @@ int64_t ModifiedNanoseconds(const std::string& path) {
 
 }  // namespace
 
-Indexer::Indexer(std::vector<std::string> locations, JobIndex& index, const Clock& clock)
+Indexer::Indexer(std::vector<std::string> locations, JobIndex& index, const Clock& clock,
+                 const std::vector<std::string>& tony_histories)
     : index_(index), clock_(clock) {
   for (std::string& folder : locations) locations_.push_back({std::move(folder), -1, {}});
+  for (const std::string& folder : tony_histories) {
+    locations_.push_back({.folder = folder, .listed = {}, .of_tony = true});
+  }
 }
 
 IndexProgress Indexer::progress() const {
@@ -67,7 +72,33 @@ absl::Status Indexer::Begin() {
   return absl::OkStatus();
 }
 
+// A walk through all folders is dear, and nobody waits for these: TonY's jobs have come this way
+// for as long as they ran.
+void Indexer::ListHistories(Location& location, bool always) {
+  if (!always && location.was_listed) return;
+  absl::StatusOr<std::map<std::string, ReadJob>> found = FindHistories(location.folder);
+  if (!found.ok()) {
+    Say([&](IndexProgress& progress) { progress.trouble = std::string(found.status().message()); });
+    return;
+  }
+  location.histories = *std::move(found);
+  location.listed.clear();
+  for (const auto& [id, history] : location.histories) location.listed.insert(id);
+  location.listed_time = 0;
+  location.was_listed = true;
+}
+
+const ReadJob* Indexer::FindHistory(const JobKey& key) const {
+  for (const Location& location : locations_) {
+    if (!location.of_tony || location.folder != key.first) continue;
+    const auto found = location.histories.find(key.second);
+    if (found != location.histories.end()) return &found->second;
+  }
+  return nullptr;
+}
+
 void Indexer::List(Location& location, bool always) {
+  if (location.of_tony) return ListHistories(location, always);
   const std::string jobs = storage::JobsFolder(location.folder);
   const int64_t time = ModifiedNanoseconds(jobs);
   if (!always && time == location.listed_time) return;
@@ -103,6 +134,12 @@ void Indexer::List(Location& location, bool always) {
 }
 
 void Indexer::Look(const JobKey& key, std::vector<ReadJob>& batch) {
+  if (const ReadJob* const history = FindHistory(key)) {
+    const auto known = known_.find(key);
+    if (known != known_.end() && known->second.mark == history->mark) return;
+    known_[key] = {history->mark, false};
+    return batch.push_back(*history);
+  }
   const storage::JobFolder folder = FolderOf(key.first, key.second);
   // A job that was removed is forgotten with its name; any other one is as it was, only out of
   // reach.

@@ -41,8 +41,10 @@ class Indexer {
   static constexpr size_t kBatch = 500;
   static constexpr std::chrono::minutes kSweepPause{5};
 
-  /// `locations`: folders that hold `jobs`. Both references must outlive this.
-  Indexer(std::vector<std::string> locations, JobIndex& index, const Clock& clock);
+  /// `locations`: folders that hold `jobs`; `tony_histories`: those of TonY, which are looked at
+  /// every kSweepPause. Both references must outlive this.
+  Indexer(std::vector<std::string> locations, JobIndex& index, const Clock& clock,
+          const std::vector<std::string>& tony_histories = {});
 
   /// Does one round, which ends early once `stop` is set. Returns whether anything has changed. The
   /// codes of JobIndex; a damaged index is begun anew by the next round.
@@ -56,6 +58,8 @@ class Indexer {
     int64_t listed_time = -1;  ///< time of modification of its jobs when they were listed
     std::set<std::string> listed;
     bool was_listed = false;  ///< else its jobs are those that the index has
+    bool of_tony = false;     ///< the jobs are TonY's:
+    std::map<std::string, ReadJob> histories = {};
   };
 
   /// Round() without the care for what is left when it fails.
@@ -63,6 +67,10 @@ class Indexer {
   absl::Status Begin();
   /// Lists the jobs of `location` if they may have changed.
   void List(Location& location, bool always);
+  /// Does the same for a location of TonY's.
+  void ListHistories(Location& location, bool always);
+  /// The location of a job of TonY's that was listed; null: it is none.
+  const ReadJob* FindHistory(const JobKey& key) const;
   /// Compares and reads the job; adds it to `batch` if it has changed.
   void Look(const JobKey& key, std::vector<ReadJob>& batch);
   absl::StatusOr<bool> ForgetRemoved();

@@ -129,4 +129,8 @@ Json CountsJson(const JobCounts& counts) {
           {"frameworks", ValuesJson(counts.frameworks)}};
 }
 
+Json SessionJson(const Visitor& visitor) {
+  return {{"user", visitor.name}, {"role", RoleName(visitor.role)}, {"login", visitor.login}};
+}
+
 }  // namespace tony::portal

@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "portal/index/indexer.h"
 #include "portal/index/job_index.h"
+#include "portal/login/portal_access.h"
 #include "web/api/parameters.h"
 
 namespace tony::portal {
@@ -30,6 +31,7 @@ JobWish ReadWish(web::Parameters& parameters);
 Json JobPageJson(const JobPage& page, const std::vector<std::string>& locations,
                  const IndexProgress& progress, int64_t now_millis);
 Json CountsJson(const JobCounts& counts);
+Json SessionJson(const Visitor& visitor);
 
 /// The bytes of the portal's openapi.json.
 std::string PortalOpenApiDocument();

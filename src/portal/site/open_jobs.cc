@@ -98,7 +98,7 @@ class OpenJobs::OpenJob {
 
   /// Reads on in a living job. The metrics are read once more after its end, since its
   /// ApplicationMaster writes them last.
-  void Refresh(pagedata::Worker& worker) {
+  void Refresh(Worker& worker) {
     if (settled_) return;
     if (source_->Refresh()) api_.broadcast().OnChange();
     if (clock_.Now() - metrics_read_ < kMetricsPause) return;
@@ -107,8 +107,9 @@ class OpenJobs::OpenJob {
     using Metrics = std::optional<core::JobMetrics>;
     worker.Run<Metrics>(
         nullptr,
-        [folder = source_->stored().folder](const pagedata::Worker::Stop&)
-            -> absl::StatusOr<Metrics> { return pagedata::ReadMetrics(folder); },
+        [folder = source_->stored().folder](const Worker::Stop&) -> absl::StatusOr<Metrics> {
+          return pagedata::ReadMetrics(folder);
+        },
         lifetime_.Guard([this](absl::StatusOr<Metrics> metrics) {
           if (metrics.ok() && *metrics) source_->SetMetrics(**std::move(metrics));
         }));
@@ -129,8 +130,8 @@ class OpenJobs::OpenJob {
   Lifetime lifetime_;
 };
 
-OpenJobs::OpenJobs(EventLoop& loop, const Clock& clock)
-    : loop_(loop), clock_(clock), worker_(loop) {}
+OpenJobs::OpenJobs(EventLoop& loop, const Clock& clock, size_t most)
+    : loop_(loop), clock_(clock), most_(most), worker_(loop) {}
 
 OpenJobs::~OpenJobs() = default;
 
@@ -169,7 +170,7 @@ void OpenJobs::Load(const JobKey& key, const std::string& base, Waiting waiting)
   using Source = std::shared_ptr<std::unique_ptr<RecordedJobSource>>;
   worker_.Run<Source>(
       nullptr,
-      [key, &clock = clock_](const pagedata::Worker::Stop&) -> absl::StatusOr<Source> {
+      [key, &clock = clock_](const Worker::Stop&) -> absl::StatusOr<Source> {
         const storage::JobFolder folder = FolderOf(key.first, key.second);
         TONY_RETURN_IF_ERROR(os::OpenOwnFolder(folder.root()).status());
         auto source = RecordedJobSource::Load(folder, key.second, clock);
@@ -191,7 +192,7 @@ void OpenJobs::Load(const JobKey& key, const std::string& base, Waiting waiting)
           job = source.status();
         } else if (!MakeRoom()) {
           job = absl::ResourceExhaustedError(
-              absl::StrCat("pages of ", kMost,
+              absl::StrCat("pages of ", most_,
                            " other jobs are open, which are as many as the portal follows; "
                            "close one of them and load this page again"));
         } else {
@@ -207,7 +208,7 @@ void OpenJobs::Load(const JobKey& key, const std::string& base, Waiting waiting)
 // A job that somebody looks at is not closed: its page would open it again at once, in the place of
 // another one, and so on in turn.
 bool OpenJobs::MakeRoom() {
-  if (jobs_.size() < kMost) return true;
+  if (jobs_.size() < most_) return true;
   const auto unread = std::find_if(jobs_.rbegin(), jobs_.rend(),
                                    [](const auto& job) { return !job->has_readers(); });
   if (unread == jobs_.rend()) return false;

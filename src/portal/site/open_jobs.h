@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "common/clock.h"
 #include "common/event_loop.h"
-#include "pagedata/worker.h"
+#include "common/worker.h"
 #include "portal/index/job_index.h"
 #include "web/access/access.h"
 #include "web/http/http_server.h"
@@ -20,15 +20,15 @@ namespace tony::portal {
 /// Not thread safe: owned by the event loop.
 class OpenJobs {
  public:
-  /// Jobs that are kept. One more, and of those whose streams nobody reads the one that was not
-  /// asked for longest is closed.
+  /// Jobs that are kept for one visitor. One more, and of those whose streams nobody reads the one
+  /// that was not asked for longest is closed.
   static constexpr size_t kMost = 8;
   static constexpr std::chrono::minutes kIdle{10};
   static constexpr std::chrono::seconds kRefresh{1};
   static constexpr std::chrono::seconds kMetricsPause{20};
 
-  /// Both must outlive this.
-  OpenJobs(EventLoop& loop, const Clock& clock);
+  /// Both references must outlive this. `most`: jobs that are kept.
+  OpenJobs(EventLoop& loop, const Clock& clock, size_t most = kMost);
   ~OpenJobs();
 
   /// Answers `request`, which may be answered, for the job `key`. `base`: the path of the job's
@@ -55,9 +55,10 @@ class OpenJobs {
 
   EventLoop& loop_;
   const Clock& clock_;
+  const size_t most_;
   std::list<std::unique_ptr<OpenJob>> jobs_;  ///< the one that was used last first
   std::list<Loading> loading_;
-  pagedata::Worker worker_;  ///< reads histories
+  Worker worker_;  ///< reads histories
   std::unique_ptr<EventLoop::Handle> timer_;
 };
 

@@ -1,12 +1,15 @@
-// Access is checked before anything else.
+// Access is checked before anything else but the login itself.
 #include "portal/site/portal_site.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
+#include <variant>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "core/record/duration_text.h"
 #include "portal/site/list_json.h"
 #include "portal/site/list_page.h"
 #include "web/api/api.h"
@@ -35,16 +38,26 @@ std::pair<std::string, std::string> SplitPlace(const std::string& place) {
   return {place.substr(0, slash), place.substr(slash + 1)};
 }
 
+std::vector<std::string> Together(std::vector<std::string> some,
+                                  const std::vector<std::string>& more) {
+  some.insert(some.end(), more.begin(), more.end());
+  return some;
+}
+
 }  // namespace
 
 PortalSite::PortalSite(Parts parts)
-    : parts_(std::move(parts)), jobs_(parts_.loop, parts_.clock), worker_(parts_.loop) {}
+    : parts_(std::move(parts)),
+      places_(Together(parts_.locations, parts_.tony_histories)),
+      jobs_(parts_.loop, parts_.clock, parts_.most_open_jobs),
+      worker_(parts_.loop) {}
 
 // A change is refused with a sentence that says where it can be made.
 std::string PortalSite::Allowed(const std::string& path) const {
   const std::string base = parts_.access.base_path();
   if (!absl::StartsWith(path, base)) return web::OnlyLooking(path);
   const std::string place = path.substr(base.size());
+  if (std::string methods = parts_.access.Allowed(place); !methods.empty()) return methods;
   if (absl::StartsWith(place, kPages)) {
     return web::Api::Allowed(SplitPlace(place.substr(kPages.size())).second);
   }
@@ -52,12 +65,18 @@ std::string PortalSite::Allowed(const std::string& path) const {
 }
 
 void PortalSite::Handle(const web::HttpRequest& request, const web::HttpServer::Respond& respond) {
-  if (std::optional<web::HttpResponse> refused = parts_.access.Check(request)) {
-    return respond(*std::move(refused));
-  }
   const std::string base = parts_.access.base_path();
-  if (!absl::StartsWith(request.path, base)) return respond(NotFound());
-  const std::string place = request.path.substr(base.size());
+  const bool below = absl::StartsWith(request.path, base);
+  const std::string place = below ? request.path.substr(base.size()) : "";
+  if (below && !parts_.access.Allowed(place).empty()) {
+    return parts_.access.Handle(request, place, respond);
+  }
+  auto checked = parts_.access.Check(request);
+  if (auto* refused = std::get_if<web::HttpResponse>(&checked)) return respond(std::move(*refused));
+  if (!below) return respond(NotFound());
+  if (place == "api/v1/session") {
+    return respond(web::JsonResponse(web::Dump(SessionJson(std::get<Visitor>(checked)))));
+  }
   if (place.empty()) return ShowList(respond);
   if (place == "healthz") return respond(web::JsonResponse("{\"status\":\"ok\"}\n"));
   if (place == "api/v1/openapi.json") return respond(web::JsonResponse(PortalOpenApiDocument()));
@@ -76,16 +95,14 @@ void PortalSite::Handle(const web::HttpRequest& request, const web::HttpServer::
 void PortalSite::ShowList(const web::HttpServer::Respond& respond) {
   worker_.Run<JobPage>(
       nullptr,
-      [&index = parts_.index](const pagedata::Worker::Stop&) {
-        return index.List({.limit = kPlainJobs});
-      },
+      [&index = parts_.index](const Worker::Stop&) { return index.List({.limit = kPlainJobs}); },
       [this, respond](const absl::StatusOr<JobPage>& page) {
         if (!page.ok()) {
           return respond(web::ErrorResponse(503, std::string(page.status().message())));
         }
         web::HttpResponse response;
-        response.body = RenderListPage(*page, parts_.locations, parts_.indexer.progress(),
-                                       parts_.clock.UnixMillis());
+        response.body =
+            RenderListPage(*page, places_, parts_.indexer.progress(), parts_.clock.UnixMillis());
         respond(std::move(response));
       });
 }
@@ -97,19 +114,18 @@ void PortalSite::ListJobs(const web::HttpRequest& request,
   if (parameters.problem()) return respond(web::ProblemResponse(400, *parameters.problem()));
   worker_.Run<JobPage>(
       request.abandoned,
-      [&index = parts_.index, wish](const pagedata::Worker::Stop&) { return index.List(wish); },
+      [&index = parts_.index, wish](const Worker::Stop&) { return index.List(wish); },
       [this, respond](const absl::StatusOr<JobPage>& page) {
         if (!page.ok()) return respond(Failed(page.status()));
-        respond(web::JsonResponse(web::Dump(JobPageJson(
-            *page, parts_.locations, parts_.indexer.progress(), parts_.clock.UnixMillis()))));
+        respond(web::JsonResponse(web::Dump(
+            JobPageJson(*page, places_, parts_.indexer.progress(), parts_.clock.UnixMillis()))));
       });
 }
 
 void PortalSite::CountJobs(const web::HttpRequest& request,
                            const web::HttpServer::Respond& respond) {
   worker_.Run<JobCounts>(
-      request.abandoned,
-      [&index = parts_.index](const pagedata::Worker::Stop&) { return index.Count(); },
+      request.abandoned, [&index = parts_.index](const Worker::Stop&) { return index.Count(); },
       [respond](const absl::StatusOr<JobCounts>& counts) {
         if (!counts.ok()) return respond(Failed(counts.status()));
         respond(web::JsonResponse(web::Dump(CountsJson(*counts))));
@@ -119,8 +135,12 @@ void PortalSite::CountJobs(const web::HttpRequest& request,
 void PortalSite::ShowJob(const web::HttpRequest& request, const std::string& place, bool api,
                          const web::HttpServer::Respond& respond) {
   const auto [address, rest] = SplitPlace(place);
-  const absl::StatusOr<JobKey> key = JobOfAddress(parts_.locations, address);
+  const absl::StatusOr<JobKey> key = JobOfAddress(places_, address);
   if (!key.ok()) return respond(NotFound());
+  if (std::find(parts_.tony_histories.begin(), parts_.tony_histories.end(), key->first) !=
+      parts_.tony_histories.end()) {
+    return ShowHistory(*key, respond);
+  }
   // The page's links are relative to a folder.
   if (!api && address.size() == place.size()) {
     web::HttpResponse response;
@@ -131,6 +151,29 @@ void PortalSite::ShowJob(const web::HttpRequest& request, const std::string& pla
   const std::string base = absl::StrCat(parts_.access.base_path(), kPages, address, "/");
   const std::string in_api = absl::StrCat(kApi, key->second, rest.empty() ? "" : "/", rest);
   jobs_.Handle(*key, base, request, api ? in_api : rest, api, respond);
+}
+
+// Its status is that of a thing that is not there, for the scripts that ask for a job's parts.
+void PortalSite::ShowHistory(const JobKey& key, const web::HttpServer::Respond& respond) {
+  worker_.Run<std::optional<IndexedJob>>(
+      nullptr,
+      [&index = parts_.index, key](const Worker::Stop&) {
+        return index.Find(key.first, key.second);
+      },
+      [respond, key](const absl::StatusOr<std::optional<IndexedJob>>& found) {
+        if (!found.ok()) return respond(Failed(found.status()));
+        if (!*found) return respond(NotFound());
+        const IndexedJob& job = **found;
+        respond(web::ErrorResponse(
+            404, absl::StrCat("Job ", key.second, " of ", job.entry.user, " has run under TonY",
+                              job.entry.ended_millis == 0
+                                  ? ", and its history has no end"
+                                  : absl::StrCat(" for ", core::FormatDuration(job.duration_millis),
+                                                 " and ended as ", job.entry.state),
+                              ". TonY's histories record no more of what this portal's pages show; "
+                              "the file itself lies below ",
+                              key.first, ".")));
+      });
 }
 
 }  // namespace tony::portal

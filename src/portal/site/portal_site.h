@@ -8,11 +8,11 @@
 #include "absl/status/statusor.h"
 #include "common/clock.h"
 #include "common/event_loop.h"
-#include "pagedata/worker.h"
+#include "common/worker.h"
 #include "portal/index/indexer.h"
 #include "portal/index/job_index.h"
+#include "portal/login/portal_access.h"
 #include "portal/site/open_jobs.h"
-#include "web/access/access.h"
 #include "web/http/http_server.h"
 
 namespace tony::portal {
@@ -23,7 +23,9 @@ namespace tony::portal {
 ///   jobs/JOB/…                     a job's page with all that belongs to it
 ///   api/v1/jobs, api/v1/counts     the list for programs
 ///   api/v1/jobs/JOB/…              a job's API
+///   api/v1/session                 who is looking
 ///   api/v1/openapi.json, healthz
+///   the addresses of the login     if the access has any
 ///
 /// Every question to the index is asked on a thread. Not thread safe: owned by the event loop.
 class PortalSite {
@@ -32,10 +34,12 @@ class PortalSite {
   struct Parts {
     EventLoop& loop;
     const Clock& clock;
-    web::Access& access;
+    PortalAccess& access;
     JobIndex& index;
     const Indexer& indexer;
     std::vector<std::string> locations;
+    std::vector<std::string> tony_histories = {};  ///< further locations, behind the others
+    size_t most_open_jobs = OpenJobs::kMost;
   };
 
   explicit PortalSite(Parts parts);
@@ -53,9 +57,13 @@ class PortalSite {
   void ShowJob(const web::HttpRequest& request, const std::string& place, bool api,
                const web::HttpServer::Respond& respond);
 
+  /// A job of a history of TonY's, of which there is no page but a sentence.
+  void ShowHistory(const JobKey& key, const web::HttpServer::Respond& respond);
+
   const Parts parts_;
+  const std::vector<std::string> places_;  ///< all locations, in the order of their numbers
   OpenJobs jobs_;
-  pagedata::Worker worker_;  ///< asks the index
+  Worker worker_;  ///< asks the index
 };
 
 }  // namespace tony::portal

@@ -3,6 +3,7 @@
 // before each call, since SSL_get_error() looks into it.
 #include "rpc/security/tls_stream.h"
 
+#include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
@@ -13,6 +14,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "rpc/security/tls_setup.h"
 
 namespace tony::rpc {
@@ -20,6 +22,7 @@ namespace {
 
 struct Freed {
   void operator()(SSL_CTX* context) const { SSL_CTX_free(context); }
+  void operator()(OSSL_LIB_CTX* library) const { OSSL_LIB_CTX_free(library); }
   void operator()(SSL* ssl) const { SSL_free(ssl); }
   void operator()(BIO* memory) const { BIO_free_all(memory); }
   void operator()(X509* certificate) const { X509_free(certificate); }
@@ -34,8 +37,9 @@ Owned<BIO> Memory(const std::string& text) {
 
 class TlsStream : public ByteStream {
  public:
-  TlsStream(Owned<SSL> ssl, os::UniqueFd socket)
-      : socket_(std::move(socket)), ssl_(std::move(ssl)) {}
+  /// `owned`: `socket`, if this stream is to close it.
+  TlsStream(Owned<SSL> ssl, int socket, os::UniqueFd owned)
+      : owned_(std::move(owned)), socket_(socket), ssl_(std::move(ssl)) {}
 
   IoResult Read(char* data, size_t size) override {
     ERR_clear_error();
@@ -50,10 +54,10 @@ class TlsStream : public ByteStream {
     ERR_clear_error();
     if (SSL_is_init_finished(ssl_.get()) == 1) SSL_shutdown(ssl_.get());
     ERR_clear_error();
-    (void)::shutdown(socket_.get(), SHUT_WR);
+    (void)::shutdown(socket_, SHUT_WR);
   }
   bool buffered() const override { return SSL_pending(ssl_.get()) > 0; }
-  int fd() const override { return socket_.get(); }
+  int fd() const override { return socket_; }
 
  private:
   static int Length(size_t size) { return static_cast<int>(std::min<size_t>(size, INT_MAX)); }
@@ -74,41 +78,103 @@ class TlsStream : public ByteStream {
     }
   }
 
-  os::UniqueFd socket_;  ///< outlives ssl_, which uses it
+  os::UniqueFd owned_;
+  const int socket_;  ///< outlives ssl_, which uses it
   Owned<SSL> ssl_;
 };
 
 class OpenSslServer : public TlsServer {
  public:
-  explicit OpenSslServer(Owned<SSL_CTX> context) : context_(std::move(context)) {}
+  explicit OpenSslServer(Owned<SSL_CTX> context, Owned<OSSL_LIB_CTX> library = nullptr)
+      : library_(std::move(library)), context_(std::move(context)) {}
 
   std::unique_ptr<ByteStream> Accept(os::UniqueFd socket) override {
+    const int descriptor = socket.get();
+    return Make(descriptor, std::move(socket));
+  }
+  std::unique_ptr<ByteStream> Wrap(int socket) override { return Make(socket, os::UniqueFd()); }
+
+ private:
+  std::unique_ptr<ByteStream> Make(int socket, os::UniqueFd owned) {
     Owned<SSL> ssl(SSL_new(context_.get()));
-    if (ssl == nullptr || SSL_set_fd(ssl.get(), socket.get()) != 1) {
+    if (ssl == nullptr || SSL_set_fd(ssl.get(), socket) != 1) {
       ERR_clear_error();
       return nullptr;
     }
     SSL_set_accept_state(ssl.get());
-    return std::make_unique<TlsStream>(std::move(ssl), std::move(socket));
+    return std::make_unique<TlsStream>(std::move(ssl), socket, std::move(owned));
   }
 
- private:
+  Owned<OSSL_LIB_CTX> library_;  ///< outlives context_; null: the process's own
   Owned<SSL_CTX> context_;
 };
 
+/// What all of our servers have in common. False: OpenSSL refuses it.
+bool SetUpContext(SSL_CTX* context) {
+  if (context == nullptr || SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION) != 1) {
+    return false;
+  }
+  SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
+                                SSL_MODE_RELEASE_BUFFERS);
+  SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+  return true;
+}
+
+/// Gives the certificates of `text` to `context`, the first one as the server's own. Returns what
+/// is wrong; empty: nothing.
+std::string UseCertificates(SSL_CTX* context, OSSL_LIB_CTX* library, const std::string& text) {
+  const Owned<BIO> memory = Memory(text);
+  for (int number = 0;; ++number) {
+    X509* read = X509_new_ex(library, nullptr);
+    if (PEM_read_bio_X509(memory.get(), &read, nullptr, nullptr) == nullptr) {
+      X509_free(read);
+      return number == 0 ? "there is no certificate in PEM format" : "";
+    }
+    const Owned<X509> certificate(read);
+    const bool used = number == 0 ? SSL_CTX_use_certificate(context, read) == 1
+                                  : SSL_CTX_add1_chain_cert(context, read) == 1;
+    if (!used) return absl::StrCat("certificate ", number + 1, " cannot be used");
+  }
+}
+
 }  // namespace
+
+// In a library context of its own, so that SetUpTls() takes no algorithm away. Session tickets are
+// switched off: with them the secrecy of past connections would rest on one more key.
+absl::StatusOr<std::unique_ptr<TlsServer>> TlsServer::CreateForBrowsers(
+    const std::string& certificates_pem, const std::string& key_pem) {
+  Owned<OSSL_LIB_CTX> library(OSSL_LIB_CTX_new());
+  Owned<SSL_CTX> context(
+      library == nullptr ? nullptr : SSL_CTX_new_ex(library.get(), nullptr, TLS_server_method()));
+  if (!SetUpContext(context.get())) {
+    ERR_clear_error();
+    return absl::InternalError("OpenSSL makes no context for TLS 1.3");
+  }
+  SSL_CTX_set_num_tickets(context.get(), 0);
+  const std::string wrong = UseCertificates(context.get(), library.get(), certificates_pem);
+  // A key behind a passphrase is refused, since OpenSSL would ask for it in the terminal.
+  const auto no_passphrase = [](char*, int, int, void*) { return -1; };
+  const Owned<EVP_PKEY> key(PEM_read_bio_PrivateKey_ex(
+      Memory(key_pem).get(), nullptr, no_passphrase, nullptr, library.get(), nullptr));
+  const bool fits = wrong.empty() && key != nullptr &&
+                    SSL_CTX_use_PrivateKey(context.get(), key.get()) == 1 &&
+                    SSL_CTX_check_private_key(context.get()) == 1;
+  ERR_clear_error();
+  if (!wrong.empty()) return absl::InvalidArgumentError(wrong);
+  if (key == nullptr) {
+    return absl::InvalidArgumentError("there is no private key in PEM format without a passphrase");
+  }
+  if (!fits) return absl::InvalidArgumentError("the key is not the certificate's");
+  return std::make_unique<OpenSslServer>(std::move(context), std::move(library));
+}
 
 absl::StatusOr<std::unique_ptr<TlsServer>> TlsServer::Create(const Credentials& credentials) {
   SetUpTls();
   Owned<SSL_CTX> context(SSL_CTX_new(TLS_server_method()));
-  if (context == nullptr || SSL_CTX_set_min_proto_version(context.get(), TLS1_3_VERSION) != 1) {
+  if (!SetUpContext(context.get())) {
     ERR_clear_error();
     return absl::InternalError("OpenSSL makes no context for TLS 1.3");
   }
-  SSL_CTX_set_mode(context.get(), SSL_MODE_ENABLE_PARTIAL_WRITE |
-                                      SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
-                                      SSL_MODE_RELEASE_BUFFERS);
-  SSL_CTX_set_session_cache_mode(context.get(), SSL_SESS_CACHE_OFF);
   const Owned<X509> certificate(
       PEM_read_bio_X509(Memory(credentials.certificate_pem).get(), nullptr, nullptr, nullptr));
   const Owned<EVP_PKEY> key(

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "common/byte_stream.h"
@@ -18,11 +19,20 @@ class TlsServer {
   /// InvalidArgument – the credentials hold no certificate with its key. Internal – OpenSSL's
   /// error.
   static absl::StatusOr<std::unique_ptr<TlsServer>> Create(const Credentials& credentials);
+  /// For browsers, which know the server by a certificate that an authority of theirs has signed:
+  /// all algorithms of OpenSSL may be used, RSA among them. `certificates_pem`: the server's own
+  /// certificate, and behind it those of the authorities between it and the browsers' own.
+  /// InvalidArgument – one of both texts cannot be read, or the key is another certificate's.
+  /// Internal – OpenSSL's error.
+  static absl::StatusOr<std::unique_ptr<TlsServer>> CreateForBrowsers(
+      const std::string& certificates_pem, const std::string& key_pem);
   virtual ~TlsServer() = default;
 
   /// The handshake takes place within the stream's first calls. `socket` does not block. Null if
   /// OpenSSL has no memory left. The stream may outlive this object.
   virtual std::unique_ptr<ByteStream> Accept(os::UniqueFd socket) = 0;
+  /// Does the same for a socket that somebody else owns and that outlives the stream.
+  virtual std::unique_ptr<ByteStream> Wrap(int socket) = 0;
 };
 
 }  // namespace tony::rpc

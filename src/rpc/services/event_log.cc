@@ -18,12 +18,22 @@ void EventLog::Append(v1::JobEvent event) {
 }
 
 void EventLog::ShowMeasurement(v1::JobEvent measured) {
-  const Task task{measured.task_measured().task().type(), measured.task_measured().task().index()};
   std::lock_guard lock(mutex_);
+  ShowMeasurementLocked(std::move(measured));
+  TellLocked();
+}
+
+void EventLog::ShowMeasurements(std::vector<v1::JobEvent> measured) {
+  std::lock_guard lock(mutex_);
+  for (v1::JobEvent& one : measured) ShowMeasurementLocked(std::move(one));
+  TellLocked();
+}
+
+void EventLog::ShowMeasurementLocked(v1::JobEvent measured) {
+  const Task task{measured.task_measured().task().type(), measured.task_measured().task().index()};
   ForgetMeasurementLocked(task);
   position_of_[task] = ++last_position_;
   measurements_.emplace(last_position_, std::make_shared<const v1::JobEvent>(std::move(measured)));
-  TellLocked();
 }
 
 void EventLog::Close() {

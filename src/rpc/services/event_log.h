@@ -41,6 +41,8 @@ class EventLog {
   /// Shows `measured`, an event `task_measured` without a sequence number, in place of the task's
   /// last measurement.
   void ShowMeasurement(v1::JobEvent measured);
+  /// Shows several, of which followers hear at once.
+  void ShowMeasurements(std::vector<v1::JobEvent> measured);
   /// Closes the log: no event will follow.
   void Close();
 
@@ -65,6 +67,7 @@ class EventLog {
  private:
   using Task = std::pair<std::string, int>;  ///< type and index
 
+  void ShowMeasurementLocked(v1::JobEvent measured);
   void ForgetMeasurementLocked(const Task& task);
   void TellLocked();
 

@@ -67,6 +67,9 @@ std::optional<core::JobInput> ToInput(const std::string& container_id,
       core::input::Heartbeat heartbeat{
           .container_id = container_id, .usage = std::nullopt, .sent = message.heartbeat().sent()};
       if (message.heartbeat().has_usage()) heartbeat.usage = FromProto(message.heartbeat().usage());
+      for (const v1::TaskUsage& usage : message.heartbeat().earlier()) {
+        heartbeat.earlier.push_back(FromProto(usage));
+      }
       return heartbeat;
     }
     case v1::ExecutorMessage::kPortTaken: {
@@ -153,7 +156,7 @@ class ExecutorService::Stream : public ServerStream<Reactor, v1::MasterMessage> 
     std::optional<core::JobInput> input = ToInput(container_id_, incoming_);
     std::optional<core::FeedReport> report;
     if (incoming_.has_feed()) report = FromProto(incoming_.feed());
-    if (!input && !report && !incoming_.has_stacks()) {
+    if (!input && !report && !incoming_.has_stacks() && !incoming_.has_log_lines()) {
       LogDebug("a message of an unknown kind is ignored", {{"container", container_id_}});
     }
     {
@@ -162,9 +165,13 @@ class ExecutorService::Stream : public ServerStream<Reactor, v1::MasterMessage> 
       // The mutex is held during the call. Otherwise another thread could end this stream between
       // the check and the call, and this message would follow the report that the stream broke, or
       // the Hello of the container's next stream.
-      if (input) service_.sink_(*std::move(input));
-      if (report) service_.feed_sink_(container_id_, *std::move(report));
-      if (incoming_.has_stacks()) service_.stack_sink_(container_id_, incoming_.stacks());
+      const Sinks& sinks = service_.sinks_;
+      if (input) sinks.inputs(*std::move(input));
+      if (report) sinks.feeds(container_id_, *std::move(report));
+      if (incoming_.has_stacks()) sinks.stacks(container_id_, incoming_.stacks());
+      if (incoming_.has_log_lines()) {
+        sinks.log_lines(container_id_, *incoming_.mutable_log_lines());
+      }
     }
     StartRead(&incoming_);
   }
@@ -182,7 +189,7 @@ class ExecutorService::Stream : public ServerStream<Reactor, v1::MasterMessage> 
     LogDebug("an executor's stream has ended", {{"container", container_id_}});
     // The mutex is held during the call, so that this report comes before anything that the
     // container's next stream says.
-    service_.sink_(core::input::ExecutorDetached{container_id_});
+    service_.sinks_.inputs(core::input::ExecutorDetached{container_id_});
   }
 
   /// Ends sending and receiving. False: they had ended before.
@@ -198,13 +205,8 @@ class ExecutorService::Stream : public ServerStream<Reactor, v1::MasterMessage> 
   v1::ExecutorMessage incoming_;
 };
 
-ExecutorService::ExecutorService(std::string job_id, TunnelRelay& tunnels, Sink sink,
-                                 FeedSink feed_sink, StackSink stack_sink)
-    : job_id_(std::move(job_id)),
-      tunnels_(tunnels),
-      sink_(std::move(sink)),
-      feed_sink_(std::move(feed_sink)),
-      stack_sink_(std::move(stack_sink)) {}
+ExecutorService::ExecutorService(std::string job_id, TunnelRelay& tunnels, Sinks sinks)
+    : job_id_(std::move(job_id)), tunnels_(tunnels), sinks_(std::move(sinks)) {}
 
 grpc::ServerBidiReactor<v1::ExecutorMessage, v1::MasterMessage>* ExecutorService::Attach(
     grpc::CallbackServerContext* context) {

@@ -17,30 +17,34 @@ namespace tony::rpc {
 
 /// Turns executors' messages into inputs of the job's state machine and carries its answers back.
 /// The certificate identifies the container. A container's second stream ends its first. Thread
-/// safe; gRPC's threads call the sink, for each container in the order of its messages, followed by
-/// the report that its stream broke. The sink must not call the service, and must return soon,
+/// safe; gRPC's threads call the sinks, for each container in the order of its messages, followed
+/// by the report that its stream broke. A sink must not call the service, and must return soon,
 /// because it is called with the mutex held.
 class ExecutorService
     : public v1::ExecutorService::WithCallbackMethod_Attach<
           v1::ExecutorService::WithRawCallbackMethod_Tunnel<
               v1::ExecutorService::WithRawCallbackMethod_Reach<v1::ExecutorService::Service>>> {
  public:
-  using Sink = std::function<void(core::JobInput)>;
-  /// Takes what an executor's endpoint for data says; called as the sink is.
-  using FeedSink = std::function<void(const std::string& container_id, core::FeedReport)>;
-
-  /// Takes the stacks of an executor's program; called as the sink is.
-  using StackSink = std::function<void(const std::string& container_id, const v1::TaskStacks&)>;
+  /// Who takes what executors say, by kind.
+  struct Sinks {
+    std::function<void(core::JobInput)> inputs;
+    /// What an executor's endpoint for data says.
+    std::function<void(const std::string& container_id, core::FeedReport)> feeds =
+        [](const std::string&, const core::FeedReport&) {};
+    /// The stacks of an executor's program.
+    std::function<void(const std::string& container_id, const v1::TaskStacks&)> stacks =
+        [](const std::string&, const v1::TaskStacks&) {};
+    /// Lines of a log that an executor has read. The message may be moved from.
+    std::function<void(const std::string& container_id, v1::LogLines&)> log_lines =
+        [](const std::string&, v1::LogLines&) {};
+  };
 
   /// Limit on the messages that wait for one executor. The driver's executor gets the most: one for
   /// each tunnel that another executor opens, and all executors may do so at once.
   static constexpr size_t kMostQueued = 2 * size_t{TunnelRelay::kMostExecutorTunnels};
 
   /// `tunnels` must outlive the server.
-  ExecutorService(
-      std::string job_id, TunnelRelay& tunnels, Sink sink,
-      FeedSink feed_sink = [](const std::string&, const core::FeedReport&) {},
-      StackSink stack_sink = [](const std::string&, const v1::TaskStacks&) {});
+  ExecutorService(std::string job_id, TunnelRelay& tunnels, Sinks sinks);
 
   grpc::ServerBidiReactor<v1::ExecutorMessage, v1::MasterMessage>* Attach(
       grpc::CallbackServerContext* context) override;
@@ -57,9 +61,7 @@ class ExecutorService
 
   const std::string job_id_;
   TunnelRelay& tunnels_;
-  const Sink sink_;
-  const FeedSink feed_sink_;
-  const StackSink stack_sink_;
+  const Sinks sinks_;
   std::mutex mutex_;  ///< guards the map and the state of every stream
   absl::flat_hash_map<std::string, Stream*> streams_;
   LogLimit refused_log_;

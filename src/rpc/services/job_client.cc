@@ -106,6 +106,7 @@ class JobClient::FollowStream : public grpc::ClientReadReactor<v1::JobEvent> {
     // Events of a kind unknown to this version are left out.
     absl::StatusOr<core::JobEvent> event = FromProto(incoming_);
     if (event.ok()) call_.Tell([&] { Take(*std::move(event)); });
+    if (event.ok() && event->sequence == 0) TakeAlso();
     if (!event.ok())
       LogDebug("an event of an unknown kind is left out", {{"sequence", incoming_.sequence()}});
     StartRead(&incoming_);
@@ -126,6 +127,14 @@ class JobClient::FollowStream : public grpc::ClientReadReactor<v1::JobEvent> {
   void Take(core::JobEvent event) {
     if (event.sequence != 0) return callbacks_.on_event(std::move(event));
     if (callbacks_.on_measurement) callbacks_.on_measurement(std::move(event));
+  }
+
+  /// The measurements that came along with one.
+  void TakeAlso() {
+    for (const v1::JobEvent& measured : incoming_.also()) {
+      absl::StatusOr<core::JobEvent> event = FromProto(measured);
+      if (event.ok() && event->sequence == 0) call_.Tell([&] { Take(*std::move(event)); });
+    }
   }
 
   const std::unique_ptr<v1::JobService::Stub> stub_;

@@ -35,6 +35,9 @@ grpc::Status CheckClient(const grpc::CallbackServerContext& context, const std::
   return grpc::Status(grpc::StatusCode::PERMISSION_DENIED, why);
 }
 
+/// The most measurements that go along with one; each has some hundred bytes.
+constexpr int kMostTogether = 500;
+
 /// Writes the log to one client: one event at a time, and measurements while no event is left. The
 /// log's mutex guards its state. The client gets the log's own copy of each event.
 class FollowStream : public ServerStream<grpc::ServerWriteReactor<v1::JobEvent>,
@@ -90,10 +93,18 @@ class FollowStream : public ServerStream<grpc::ServerWriteReactor<v1::JobEvent>,
     if (event != nullptr || !measurements_ || log_.AwaitsLocked(next_) || log_.closed_locked()) {
       return event;
     }
-    const std::optional<EventLog::Measurement> measured = log_.NextMeasurementLocked(measured_);
-    if (!measured) return nullptr;
-    measured_ = measured->position;
-    return measured->event;
+    const std::optional<EventLog::Measurement> first = log_.NextMeasurementLocked(measured_);
+    if (!first) return nullptr;
+    measured_ = first->position;
+    std::shared_ptr<v1::JobEvent> together;
+    while (together == nullptr || together->also_size() < kMostTogether) {
+      const std::optional<EventLog::Measurement> next = log_.NextMeasurementLocked(measured_);
+      if (!next) break;
+      if (together == nullptr) together = std::make_shared<v1::JobEvent>(*first->event);
+      *together->add_also() = *next->event;
+      measured_ = next->position;
+    }
+    return together != nullptr ? together : first->event;
   }
 
   /// The client is gone, as reported by a failed write or by OnCancel, whichever comes first.

@@ -121,6 +121,7 @@ void Api::HandleJob(const HttpRequest& request, const std::string& place, const 
   }
   if (what == "logs" && parts.size() > 1) return ShowLog(call);
   if (what == "tasks" && parts.size() == 2) return ShowTask(call);
+  if (what == "config" && parts.size() == 2 && parts[1] == "previous") return ShowPrevious(call);
   if (parts.size() == 1) {
     if (what == "tasks") return ShowTasks(call);
     if (what == "events") return ShowEvents(call);
@@ -211,6 +212,17 @@ void Api::ShowConfig(const Call& call) {
   const bool differing = !parameters.Choice("against", {"defaults"}, "").empty();
   if (parameters.problem()) return call.respond(ProblemResponse(400, *parameters.problem()));
   call.respond(JsonResponse(Dump(ConfigJson(parts_.job.config(), differing))));
+}
+
+// The answer may outlive this object, so it holds nothing of it.
+void Api::ShowPrevious(const Call& call) {
+  parts_.job.FindPrevious([respond = call.respond, config = parts_.job.config()](
+                              const absl::StatusOr<std::optional<PreviousRun>>& previous) {
+    if (!previous.ok()) {
+      return respond(ProblemResponse(429, std::string(previous.status().message())));
+    }
+    respond(JsonResponse(Dump(PreviousJson(config, *previous))));
+  });
 }
 
 // The answer may outlive this object, so it holds nothing of it.

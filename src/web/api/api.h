@@ -62,6 +62,7 @@ class Api {
   void ShowTask(const Call& call);
   void ShowEvents(const Call& call);
   void ShowConfig(const Call& call);
+  void ShowPrevious(const Call& call);
   void ShowErrors(const Call& call);
   void ShowMetrics(const Call& call);
   void ShowAdvice(const Call& call);

@@ -13,8 +13,18 @@ namespace {
 
 constexpr size_t kMostPattern = 1024;
 
-HttpResponse LogProblem(const absl::Status& status) {
+HttpResponse Elsewhere(const std::string& job_id) {
+  const std::string command = absl::StrCat("tony logs ", job_id);
+  return ProblemResponse(503,
+                         absl::StrCat("The logs lie on the machines of the tasks, and this page "
+                                      "cannot read them there in this way; the command  ",
+                                      command, "  can."),
+                         command);
+}
+
+HttpResponse LogProblem(const absl::Status& status, const std::string& job_id) {
   const std::string why(status.message());
+  if (absl::IsUnimplemented(status)) return Elsewhere(job_id);
   if (absl::IsNotFound(status)) return ProblemResponse(404, "There is no such log (yet).");
   if (absl::IsInvalidArgument(status)) return ProblemResponse(400, why);
   if (absl::IsResourceExhausted(status)) return ProblemResponse(429, why);
@@ -23,20 +33,12 @@ HttpResponse LogProblem(const absl::Status& status) {
 
 /// Answers with what `render` makes of the result.
 template <typename Result, typename Render>
-JobLogs::Take<Result> Answering(const Api::Respond& respond, Render render) {
-  return [respond, render](const absl::StatusOr<Result>& result) {
-    if (!result.ok()) return respond(LogProblem(result.status()));
+JobLogs::Take<Result> Answering(const Api::Respond& respond, const core::ObservedJob& job,
+                                Render render) {
+  return [respond, job_id = job.view.job.job_id, render](const absl::StatusOr<Result>& result) {
+    if (!result.ok()) return respond(LogProblem(result.status(), job_id));
     respond(JsonResponse(Dump(render(*result))));
   };
-}
-
-HttpResponse Elsewhere(const core::ObservedJob& job) {
-  const std::string command = absl::StrCat("tony logs ", job.view.job.job_id);
-  return ProblemResponse(503,
-                         absl::StrCat("The logs lie on the machines of the tasks, and this page "
-                                      "cannot read them there; the command  ",
-                                      command, "  can."),
-                         command);
 }
 
 /// Reads a cursor of MergedJson().
@@ -92,13 +94,14 @@ void Api::ShowLog(const Call& call) {
   }
   const std::optional<LogName> name = FindLog(call);
   if (!name) return call.respond(ProblemResponse(404, "The job has no such log."));
-  if (parts_.logs == nullptr) return call.respond(Elsewhere(call.job));
+  if (parts_.logs == nullptr) return call.respond(Elsewhere(call.job.view.job.job_id));
   if (raw) {
     const std::string file =
         absl::StrCat(call.parts[1], "-", call.parts[2], "-", name->stream, ".log");
     return parts_.logs->OpenRaw(*name, call.request.abandoned,
-                                [respond = call.respond, file](const absl::StatusOr<RawLog>& log) {
-                                  if (!log.ok()) return respond(LogProblem(log.status()));
+                                [respond = call.respond, job_id = call.job.view.job.job_id,
+                                 file](const absl::StatusOr<RawLog>& log) {
+                                  if (!log.ok()) return respond(LogProblem(log.status(), job_id));
                                   HttpResponse response;
                                   response.content_type = "application/octet-stream";
                                   response.headers.emplace_back(
@@ -111,7 +114,8 @@ void Api::ShowLog(const Call& call) {
   }
   const bool searching = !search.pattern.empty();
   const auto take = Answering<logs::LogBlock>(
-      call.respond, [searching](const auto& block) { return BlockJson(block, searching); });
+      call.respond, call.job,
+      [searching](const auto& block) { return BlockJson(block, searching); });
   if (searching) return parts_.logs->Search(*name, search, call.request.abandoned, take);
   parts_.logs->ReadBlock(*name, search.offset, search.limit, call.request.abandoned, take);
 }
@@ -138,15 +142,15 @@ void Api::MergeLogs(const Call& call) {
     return call.respond(
         ProblemResponse(400, "The parameter cursor is not the `next` of an answer."));
   }
-  if (parts_.logs == nullptr) return call.respond(Elsewhere(call.job));
+  if (parts_.logs == nullptr) return call.respond(Elsewhere(call.job.view.job.job_id));
   parts_.logs->Merge(call.job.view, wish, call.request.abandoned,
-                     Answering<MergedLines>(call.respond, &MergedJson));
+                     Answering<MergedLines>(call.respond, call.job, &MergedJson));
 }
 
 void Api::ShowErrors(const Call& call) {
-  if (parts_.logs == nullptr) return call.respond(Elsewhere(call.job));
+  if (parts_.logs == nullptr) return call.respond(Elsewhere(call.job.view.job.job_id));
   parts_.logs->FindErrors(call.job.view, call.request.abandoned,
-                          Answering<JobErrors>(call.respond, &ErrorsJson));
+                          Answering<JobErrors>(call.respond, call.job, &ErrorsJson));
 }
 
 }  // namespace tony::web

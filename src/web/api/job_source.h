@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "core/metrics/job_metrics.h"
 #include "core/record/job_timeline.h"
 #include "core/record/observed_job.h"
@@ -21,6 +23,13 @@ struct ConfigKey {
   std::optional<std::string> default_value;  ///< nothing: the key has none
   bool differs = false;                      ///< the value is not the default
   bool known = false;                        ///< it is a key of tony's
+};
+
+/// An earlier run of the same job. Plain data.
+struct PreviousRun {
+  std::string job_id;
+  int64_t ended_millis = 0;
+  std::vector<ConfigKey> config;
 };
 
 /// Events in the form of events.jsonl, with 64-bit numbers as numbers.
@@ -45,6 +54,11 @@ class JobSource {
   virtual EventPage Events(int64_t after, size_t limit) = 0;
   /// Ends the job, as `tony kill` does. `why`: a sentence for the verdict.
   virtual void Stop(const std::string& why) = 0;
+  using TakePrevious = std::function<void(absl::StatusOr<std::optional<PreviousRun>>)>;
+  /// Finds the last successful run of a job of this name; nothing if none is known here. `take` is
+  /// called on the loop, perhaps from within the call: ResourceExhausted – too many are being
+  /// looked for.
+  virtual void FindPrevious(TakePrevious take) { take(std::nullopt); }
   /// The job is shown as its folder records it, perhaps after its end, and cannot be changed.
   virtual bool recorded() const { return false; }
 };

@@ -50,6 +50,8 @@ Json MergedJson(const MergedLines& merged);
 Json ErrorsJson(const JobErrors& errors);
 /// `differing`: only keys that differ from their defaults.
 Json ConfigJson(const std::vector<ConfigKey>& config, bool differing);
+/// What has changed since an earlier run; a key that one of them lacks has null there.
+Json PreviousJson(const std::vector<ConfigKey>& config, const std::optional<PreviousRun>& previous);
 /// Which metrics the job has, with their units, and which types have bands.
 Json MetricNamesJson(const core::JobMetrics& metrics, const core::ObservedJob& job);
 /// Which series are wanted. Plain data.

@@ -1,5 +1,7 @@
-// Lines of logs and errors.
+// Lines of logs and errors, and configurations.
+#include <map>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "core/record/job_json.h"
@@ -81,6 +83,26 @@ Json ConfigJson(const std::vector<ConfigKey>& config, bool differing) {
                             {"default", key.default_value ? Json(*key.default_value) : Json()},
                             {"differs", key.differs},
                             {"known", key.known}});
+  }
+  return json;
+}
+
+Json PreviousJson(const std::vector<ConfigKey>& config,
+                  const std::optional<PreviousRun>& previous) {
+  Json json = {{"job", nullptr}, {"ended_millis", nullptr}, {"changes", Json::array()}};
+  if (!previous) return json;
+  json["job"] = previous->job_id;
+  json["ended_millis"] = previous->ended_millis;
+  std::map<std::string, std::pair<const ConfigKey*, const ConfigKey*>> keys;  // then, now
+  for (const ConfigKey& key : previous->config) keys[key.key].first = &key;
+  for (const ConfigKey& key : config) keys[key.key].second = &key;
+  const auto value = [](const ConfigKey* key) {
+    return key != nullptr ? Json(key->value) : Json();
+  };
+  for (const auto& [name, both] : keys) {
+    const Json then = value(both.first);
+    const Json now = value(both.second);
+    if (then != now) json["changes"].push_back({{"key", name}, {"value", now}, {"previous", then}});
   }
   return json;
 }

@@ -14,7 +14,6 @@ namespace {
 
 constexpr char kHeadersOfAll[] =
     "X-Content-Type-Options: nosniff\r\n"
-    "Referrer-Policy: no-referrer\r\n"
     "Cross-Origin-Opener-Policy: same-origin\r\n"
     "Cross-Origin-Resource-Policy: same-origin\r\n";
 
@@ -24,13 +23,15 @@ std::string SecurityHeaders(const HttpResponse& response) {
   // X-Frame-Options knows no origins, so it is left out where some are allowed.
   return absl::StrCat(
       "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; "
-      "img-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors ",
+      "img-src data:; connect-src 'self'; base-uri 'none'; form-action ",
+      response.has_form ? "'self'" : "'none'", "; frame-ancestors ",
       framed ? absl::StrJoin(response.framed_by, " ") : "'none'",
       response.frames.empty()
           ? ""
           : absl::StrCat("; frame-src 'self' ", absl::StrJoin(response.frames, " ")),
       "; require-trusted-types-for 'script'; trusted-types 'none'\r\n",
-      framed ? "" : "X-Frame-Options: DENY\r\n", kHeadersOfAll);
+      framed ? "" : "X-Frame-Options: DENY\r\n", kHeadersOfAll,
+      "Referrer-Policy: ", response.has_form ? "same-origin" : "no-referrer", "\r\n");
 }
 
 /// Whether the response says itself how long it may be kept.

@@ -31,6 +31,9 @@ struct HttpRequest {
   bool accepts_gzip = false;
   bool keep_alive = false;  ///< the client may send another request on the connection
   std::string body;
+  /// All values of the header in which a proxy names the user; only a server that was told its name
+  /// reads it, and only a trusted proxy's may be believed.
+  std::vector<std::string> user_names;
   /// Becomes true when nobody waits for the answer any more; set by the server. Thread safe.
   std::shared_ptr<const std::atomic<bool>> abandoned;
 };
@@ -62,6 +65,9 @@ struct HttpResponse {
   std::shared_ptr<BodySource> source;
   int64_t source_bytes = -1;        ///< size of the source's body; -1: the connection's end ends it
   std::vector<std::string> frames;  ///< origins, besides its own, that the page may show in it
+  /// It has a form that is sent to this server. Such a page lets browsers name its address to this
+  /// server alone: under "no-referrer" they would send the form with the origin "null".
+  bool has_form = false;
   std::vector<std::string> framed_by;  ///< origins whose pages may show it in themselves
 };
 

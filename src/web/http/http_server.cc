@@ -43,9 +43,12 @@ class HttpServer::Connection : public std::enable_shared_from_this<Connection> {
   void AwaitRequest(std::chrono::milliseconds time) {
     state_ = State::kReading;
     keep_alive_ = false;
-    reader_ = std::make_unique<RequestReader>(socket_->peer_address(), server_.allowed_);
+    reader_ = std::make_unique<RequestReader>(socket_->peer_address(), server_.allowed_,
+                                              server_.user_header_);
     AllowTime(time, [this] {
       if (answered_ && !reader_->begun()) return server_.Forget(*this);
+      // Nor is one that has not finished its handshake: the answer would wait for it once more.
+      if (server_.encrypted_ && !reader_->begun()) return server_.Forget(*this);
       Write(ErrorResponse(408, "The request did not come in time."));
     });
     if (!early_.empty()) return Take(std::exchange(early_, ""));
@@ -209,8 +212,14 @@ class HttpServer::Connection : public std::enable_shared_from_this<Connection> {
   std::shared_ptr<BodySource> source_;  ///< last, because its callback uses the members above
 };
 
-HttpServer::HttpServer(EventLoop& loop, Handler handler, Limits limits, AllowedMethods allowed)
-    : loop_(loop), handler_(std::move(handler)), limits_(limits), allowed_(std::move(allowed)) {}
+HttpServer::HttpServer(EventLoop& loop, Handler handler, Limits limits, AllowedMethods allowed,
+                       const Extras& extras)
+    : loop_(loop),
+      handler_(std::move(handler)),
+      limits_(limits),
+      allowed_(std::move(allowed)),
+      encrypted_(extras.wrap != nullptr),
+      user_header_(extras.user_header) {}
 
 HttpServer::~HttpServer() = default;
 
@@ -219,11 +228,21 @@ absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(EventLoop& loop,
                                                               PeerCheck peers, Handler handler,
                                                               Limits limits,
                                                               AllowedMethods allowed) {
+  return Start(loop, address, port, std::move(peers), std::move(handler), limits,
+               std::move(allowed), Extras{});
+}
+
+absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(EventLoop& loop,
+                                                              const std::string& address, int port,
+                                                              PeerCheck peers, Handler handler,
+                                                              Limits limits, AllowedMethods allowed,
+                                                              Extras extras) {
   auto server = std::unique_ptr<HttpServer>(
-      new HttpServer(loop, std::move(handler), limits, std::move(allowed)));
+      new HttpServer(loop, std::move(handler), limits, std::move(allowed), extras));
   absl::StatusOr<std::unique_ptr<TcpListener>> listener = TcpListener::Listen(
       loop, address, port, PeerFilter("the web server", std::move(peers)),
-      [server = server.get()](auto socket) { server->OnAccepted(std::move(socket)); });
+      [server = server.get()](auto socket) { server->OnAccepted(std::move(socket)); },
+      std::move(extras.wrap));
   if (!listener.ok()) return listener.status();
   server->listener_ = *std::move(listener);
   return server;

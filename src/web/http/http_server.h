@@ -41,6 +41,12 @@ class HttpServer {
     size_t compressed = size_t{16} * 1024;
   };
 
+  /// What only some servers have.
+  struct Extras {
+    TcpListener::Wrap wrap = nullptr;  ///< TLS; null: plain HTTP
+    std::string user_header = "";      ///< for RequestReader; empty: none
+  };
+
   /// Listens on `address`, a numeric address; `port` 0: any free one. `peers`: the peers to serve.
   /// `allowed`: the methods of each path. The codes of TcpListener::Listen.
   static absl::StatusOr<std::unique_ptr<HttpServer>> Start(EventLoop& loop,
@@ -48,6 +54,11 @@ class HttpServer {
                                                            PeerCheck peers, Handler handler,
                                                            Limits limits,
                                                            AllowedMethods allowed = &OnlyLooking);
+  static absl::StatusOr<std::unique_ptr<HttpServer>> Start(EventLoop& loop,
+                                                           const std::string& address, int port,
+                                                           PeerCheck peers, Handler handler,
+                                                           Limits limits, AllowedMethods allowed,
+                                                           Extras extras);
   /// Breaks all connections. A Respond that is called later does nothing.
   ~HttpServer();
 
@@ -56,7 +67,8 @@ class HttpServer {
  private:
   class Connection;
 
-  HttpServer(EventLoop& loop, Handler handler, Limits limits, AllowedMethods allowed);
+  HttpServer(EventLoop& loop, Handler handler, Limits limits, AllowedMethods allowed,
+             const Extras& extras);
   void OnAccepted(std::unique_ptr<TcpSocket> socket);
   void Forget(const Connection& connection);
   /// Counts a connection as a stream from now on; false: there are too many of them.
@@ -66,6 +78,8 @@ class HttpServer {
   const Handler handler_;
   const Limits limits_;
   const AllowedMethods allowed_;
+  const bool encrypted_;
+  const std::string user_header_;
   LogLimit crowd_log_;
   LogLimit refused_log_;
   std::list<std::shared_ptr<Connection>> connections_;  ///< oldest first

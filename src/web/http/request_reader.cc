@@ -9,11 +9,10 @@
 #include <boost/beast/http/string_body.hpp>
 #include <utility>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "web/http/cookies.h"
+#include "web/http/form.h"
 
 namespace tony::web {
 namespace http = boost::beast::http;
@@ -26,53 +25,17 @@ namespace {
 
 using Result = std::variant<HttpRequest, HttpResponse>;
 
-int HexValue(char digit) {
-  if (digit >= '0' && digit <= '9') return digit - '0';
-  const char lower = absl::ascii_tolower(static_cast<unsigned char>(digit));
-  return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
-}
-
-/// Returns nothing if a percent sign lacks its two digits, or if the text has control characters,
-/// encoded or not.
-std::optional<std::string> Decode(const std::string& text) {
-  std::string decoded;
-  for (size_t i = 0; i < text.size(); ++i) {
-    char character = text[i];
-    if (character == '%') {
-      if (i + 2 >= text.size()) return std::nullopt;
-      const int high = HexValue(text[i + 1]), low = HexValue(text[i + 2]);
-      if (high < 0 || low < 0) return std::nullopt;
-      character = static_cast<char>(high * 16 + low);
-      i += 2;
-    }
-    if (absl::ascii_iscntrl(static_cast<unsigned char>(character))) return std::nullopt;
-    decoded += character;
-  }
-  return decoded;
-}
-
-/// Decodes a part of a query, where a plus sign is a space: browsers' URLSearchParams and most
-/// libraries write it so.
-std::optional<std::string> DecodeForm(const std::string& text) {
-  return Decode(absl::StrReplaceAll(text, {{"+", " "}}));
-}
-
 /// False if the target cannot be decoded.
 bool ReadTarget(const std::string& target, HttpRequest& request) {
   if (target.empty() || target.front() != '/') return false;
   const std::vector<std::string> halves = absl::StrSplit(target, absl::MaxSplits('?', 1));
-  const std::optional<std::string> path = Decode(halves[0]);
+  const std::optional<std::string> path = DecodePercents(halves[0]);
   if (!path) return false;
   request.path = *path;
   if (halves.size() < 2) return true;
-  for (const std::string& part :
-       std::vector<std::string>(absl::StrSplit(halves[1], '&', absl::SkipEmpty()))) {
-    const std::vector<std::string> sides = absl::StrSplit(part, absl::MaxSplits('=', 1));
-    const std::optional<std::string> name = DecodeForm(sides[0]);
-    const std::optional<std::string> value = DecodeForm(sides.size() > 1 ? sides[1] : "");
-    if (!name || !value) return false;
-    request.query.emplace(*name, *value);
-  }
+  const auto query = ReadForm(halves[1]);
+  if (!query) return false;
+  request.query = *query;
   return true;
 }
 
@@ -135,7 +98,7 @@ void ReadHeader(const Parsing::value_type& header, HttpRequest& request) {
 
 /// Reads the header into `request`; returns the response if it is refused.
 std::optional<HttpResponse> Understand(const Parsing& parser, const AllowedMethods& allowed,
-                                       HttpRequest& request) {
+                                       const std::string& user_header, HttpRequest& request) {
   const auto& header = parser.get();
   request.accept = std::string(header[http::field::accept]);
   if (header.target().size() > RequestReader::kMostTargetBytes) {
@@ -152,6 +115,11 @@ std::optional<HttpResponse> Understand(const Parsing& parser, const AllowedMetho
     return ErrorResponse(400, "A request names exactly one host.");
   }
   ReadHeader(header, request);
+  if (user_header.empty()) return std::nullopt;
+  const auto named = header.equal_range(user_header);
+  for (auto field = named.first; field != named.second; ++field) {
+    request.user_names.emplace_back(field->value());
+  }
   return std::nullopt;
 }
 
@@ -159,9 +127,11 @@ std::optional<HttpResponse> Understand(const Parsing& parser, const AllowedMetho
 
 std::string OnlyLooking(const std::string& /*path*/) { return "GET, HEAD"; }
 
-RequestReader::RequestReader(std::string peer_address, AllowedMethods allowed)
+RequestReader::RequestReader(std::string peer_address, AllowedMethods allowed,
+                             std::string user_header)
     : peer_address_(std::move(peer_address)),
       allowed_(std::move(allowed)),
+      user_header_(std::move(user_header)),
       parser_(std::make_unique<Parser>()) {
   parser_->request.header_limit(kMostHeaderBytes);
   parser_->request.body_limit(kMostBodyBytes);
@@ -182,7 +152,7 @@ std::optional<Result> RequestReader::Take(const std::string& bytes) {
     if (parser.is_header_done() && !header_checked_) {
       header_checked_ = true;
       request_.peer_address = peer_address_;
-      if (auto refused = Understand(parser, allowed_, request_)) {
+      if (auto refused = Understand(parser, allowed_, user_header_, request_)) {
         return ForReader(*std::move(refused), request_.accept);
       }
     }

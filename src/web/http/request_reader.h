@@ -12,7 +12,7 @@
 namespace tony::web {
 
 /// The methods that a path takes, as the header Allow has them: "GET, HEAD" or "POST". A path takes
-/// a POST with a body of JSON, or it can be looked at.
+/// a POST with a body, or it can be looked at, or both.
 using AllowedMethods = std::function<std::string(const std::string& path)>;
 
 /// Every path can be looked at: "GET, HEAD".
@@ -26,8 +26,10 @@ class RequestReader {
   static constexpr size_t kMostTargetBytes = size_t{8} * 1024;
   static constexpr size_t kMostBodyBytes = size_t{64} * 1024;
 
-  /// `peer_address` is copied into the request.
-  explicit RequestReader(std::string peer_address, AllowedMethods allowed = &OnlyLooking);
+  /// `peer_address` is copied into the request. `user_header`: the header whose values become
+  /// HttpRequest::user_names; empty: none.
+  explicit RequestReader(std::string peer_address, AllowedMethods allowed = &OnlyLooking,
+                         std::string user_header = "");
   ~RequestReader();
 
   /// Returns the request, or the response to a refused one; nothing while more bytes are needed.
@@ -47,6 +49,7 @@ class RequestReader {
 
   const std::string peer_address_;
   const AllowedMethods allowed_;
+  const std::string user_header_;
   const std::unique_ptr<Parser> parser_;
   std::string pending_;
   bool begun_ = false;

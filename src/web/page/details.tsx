@@ -2,21 +2,101 @@
 import { Fragment, h } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { dateTime, duration } from "./format";
-import type { Advice, ConfigKey, Job } from "./types";
+import type { Advice, ConfigKey, Job, PreviousConfig } from "./types";
 
-export function Config({ keys }: { keys: ConfigKey[] }) {
-  const [all, setAll] = useState(false);
+/** What has changed since the last successful run of the job. */
+function Changes({ previous, wanted }: { previous: PreviousConfig; wanted: string }) {
+  const shown = previous.changes.filter(
+    (one) => !wanted || `${one.key} ${one.value ?? ""} ${one.previous ?? ""}`.toLowerCase().includes(wanted),
+  );
+  const cell = (value: string | null) => (value === null ? <span class="quiet">not set</span> : <code>{value}</code>);
+  return (
+    <div class="wide">
+      <table class="keys">
+        <thead>
+          <tr>
+            <th scope="col">Key</th>
+            <th scope="col">Now</th>
+            <th scope="col">Then</th>
+          </tr>
+        </thead>
+        <tbody>
+          {shown.map((one) => (
+            <tr key={one.key} class="differs">
+              <th scope="row">
+                <code>{one.key}</code>
+              </th>
+              <td>{cell(one.value)}</td>
+              <td>{cell(one.previous)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {shown.length === 0 && <p class="quiet empty">{wanted ? "No key is like that." : "Nothing has changed."}</p>}
+    </div>
+  );
+}
+
+function Keys({ keys, wanted, all }: { keys: ConfigKey[]; wanted: string; all: boolean }) {
+  const shown = useMemo(
+    () =>
+      keys.filter(
+        (key) => (all || key.differs) && (!wanted || `${key.key} ${key.value}`.toLowerCase().includes(wanted)),
+      ),
+    [keys, all, wanted],
+  );
+  return (
+    <div class="wide">
+      <table class="keys">
+        <thead>
+          <tr>
+            <th scope="col">Key</th>
+            <th scope="col">Value</th>
+            <th scope="col">Default</th>
+            <th scope="col">From</th>
+          </tr>
+        </thead>
+        <tbody>
+          {shown.map((key) => (
+            <tr key={key.key} class={key.differs ? "differs" : ""}>
+              <th scope="row">
+                <code>{key.key}</code>
+                {!key.known && <span class="quiet"> not a key of tony's</span>}
+              </th>
+              <td>
+                <code>{key.value}</code>
+              </td>
+              <td class="quiet">{key.default === null ? "–" : <code>{key.default}</code>}</td>
+              <td class="quiet">{key.origin}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {shown.length === 0 && <p class="quiet empty">No key is like that.</p>}
+    </div>
+  );
+}
+
+type Against = "defaults" | "nothing" | "previous";
+
+/** `previous` is absent while it is not known whether there is an earlier run. */
+export function Config({ keys, previous, utc }: { keys: ConfigKey[]; previous: PreviousConfig | null; utc: boolean }) {
+  const [against, setAgainst] = useState<Against>("defaults");
   const [text, setText] = useState("");
-  const shown = useMemo(() => {
-    const wanted = text.trim().toLowerCase();
-    return keys.filter(
-      (key) => (all || key.differs) && (!wanted || `${key.key} ${key.value}`.toLowerCase().includes(wanted)),
-    );
-  }, [keys, all, text]);
+  const wanted = text.trim().toLowerCase();
   return (
     <section id="config">
       <h2>Configuration</h2>
       <div class="tools">
+        <select
+          aria-label="Which keys"
+          value={against}
+          onChange={(event) => setAgainst(event.currentTarget.value as Against)}
+        >
+          <option value="defaults">what differs from the defaults</option>
+          <option value="nothing">all keys</option>
+          {previous?.job && <option value="previous">what differs from the last successful run</option>}
+        </select>
         <input
           type="search"
           placeholder="key or value"
@@ -24,39 +104,17 @@ export function Config({ keys }: { keys: ConfigKey[] }) {
           value={text}
           onInput={(event) => setText(event.currentTarget.value)}
         />
-        <label>
-          <input type="checkbox" checked={all} onChange={(event) => setAll(event.currentTarget.checked)} /> also what is as by
-          default
-        </label>
+        {against === "previous" && previous?.job && (
+          <span class="quiet">
+            {previous.job}, ended {dateTime(previous.ended_millis ?? 0, utc)}
+          </span>
+        )}
       </div>
-      <div class="wide">
-        <table class="keys">
-          <thead>
-            <tr>
-              <th scope="col">Key</th>
-              <th scope="col">Value</th>
-              <th scope="col">Default</th>
-              <th scope="col">From</th>
-            </tr>
-          </thead>
-          <tbody>
-            {shown.map((key) => (
-              <tr key={key.key} class={key.differs ? "differs" : ""}>
-                <th scope="row">
-                  <code>{key.key}</code>
-                  {!key.known && <span class="quiet"> not a key of tony's</span>}
-                </th>
-                <td>
-                  <code>{key.value}</code>
-                </td>
-                <td class="quiet">{key.default === null ? "–" : <code>{key.default}</code>}</td>
-                <td class="quiet">{key.origin}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-        {shown.length === 0 && <p class="quiet empty">No key is like that.</p>}
-      </div>
+      {against === "previous" && previous ? (
+        <Changes previous={previous} wanted={wanted} />
+      ) : (
+        <Keys keys={keys} wanted={wanted} all={against === "nothing"} />
+      )}
     </section>
   );
 }

@@ -13,7 +13,7 @@ import { StacksSection } from "./stacks";
 import { apply, kNothing, type News, type State } from "./store";
 import { Tasks } from "./tasks";
 import { TimelineSection } from "./timeline";
-import type { Advice, ConfigKey, Errors, Job, Meaning, Stacks, Timeline } from "./types";
+import type { Advice, ConfigKey, Errors, Job, Meaning, PreviousConfig, Stacks, Timeline } from "./types";
 
 const proxied = behindProxy(location.pathname);
 
@@ -126,6 +126,7 @@ function Page() {
   const wrong = !!job && (job.verdict?.outcome === "FAILED" || failures > 1);
   const errors = useResource<Errors>(wrong ? job : null, "errors", kRarely, [failures]);
   const config = useResource<{ keys: ConfigKey[] }>(job, "config", kRarely * 10, [state.generation]);
+  const previous = useResource<PreviousConfig>(offered(job, "config/previous"), "config/previous", kRarely * 100, [state.generation]);
   const metrics = useResource<{ metrics: Meaning[] }>(offered(job, "metrics"), "metrics", 10_000, [state.generation]);
   const advice = useResource<Advice>(offered(job, "advice"), "advice", kRarely, [!!job?.verdict]);
   const [taken, setTaken] = useState(0);
@@ -187,7 +188,7 @@ function Page() {
           <StacksSection job={job} stacks={stacks} utc={utc} onTaken={() => setTaken(taken + 1)} />
         )}
         <Past job={job} utc={utc} />
-        {config && <Config keys={config.keys} />}
+        {config && <Config keys={config.keys} previous={previous} utc={utc} />}
       </main>
       <footer>
         In a terminal, also later: <code>tony status {job.id}</code>, <code>tony logs {job.id}</code>.

@@ -2,9 +2,11 @@
 import { Fragment, h, render } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { getJson } from "./api";
+import { Compare } from "./compare";
+import { comparedJobs, pick } from "./compare_data";
 import { Badge } from "./first";
 import { dateTime, duration } from "./format";
-import { JobRow, JobHeads } from "./portal_rows";
+import { JobHeads, JobOrder, JobRow } from "./portal_rows";
 import {
   append,
   choiceOfHash,
@@ -16,6 +18,7 @@ import {
   type Counts,
   type Fetched,
   type JobPage,
+  type Session,
   type Value,
 } from "./portal_list";
 import { useRefresh } from "./refresh";
@@ -110,6 +113,36 @@ function useCounts(): Counts | null {
   return counts;
 }
 
+/** Who is looking; asked for once. */
+function useSession(): Session | null {
+  const [session, setSession] = useState<Session | null>(null);
+  useEffect(() => {
+    getJson<Session>("api/v1/session").then(setSession, () => {}); // the list says what is wrong
+  }, []);
+  return session;
+}
+
+function Visitor({ session }: { session: Session | null }) {
+  if (!session || session.login === "code") return null;
+  return (
+    <span class="visitor">
+      {session.user} ({session.role}){session.login === "password" && <a href="logout">Log out</a>}
+    </span>
+  );
+}
+
+/** The jobs that are chosen for a comparison, and what can be done with them. */
+function Chosen({ chosen, compare, clear }: { chosen: string[]; compare: () => void; clear: () => void }) {
+  if (chosen.length === 0) return null;
+  return (
+    <div class="tools chosen" role="status">
+      <span>{chosen.length === 1 ? "One job is chosen; choose another one to compare with." : "Two jobs are chosen."}</span>
+      {chosen.length === 2 && <button onClick={compare}>Compare</button>}
+      <button onClick={clear}>Clear</button>
+    </div>
+  );
+}
+
 function Select(props: { label: string; value: string; values: Value[]; choose: (value: string) => void }) {
   const { label, value, values, choose } = props;
   if (values.length < 2 && !value) return null;
@@ -169,6 +202,8 @@ function Page() {
   const [text, setText] = useState(choice.q);
   const [current, setCurrent] = useState(-1);
   const [utc, setUtc] = useState(localStorage.getItem("tony-utc") === "yes");
+  const [chosen, setChosen] = useState<string[]>(() => comparedJobs(choice.compare) ?? []);
+  const session = useSession();
   const narrow = useNarrow();
   const loaded = useJobs(choice);
   const counts = useCounts();
@@ -178,8 +213,13 @@ function Page() {
     setChoice((held) => ({ ...held, ...change }));
   };
 
+  // A comparison is a step in the browser's history, so that its Back leads to the list.
+  const shownComparison = useRef(choice.compare);
   useEffect(() => {
-    history.replaceState(null, "", `#${hashOfChoice(choice)}`);
+    const place = `#${hashOfChoice(choice)}`;
+    if (choice.compare && choice.compare !== shownComparison.current) history.pushState(null, "", place);
+    else history.replaceState(null, "", place);
+    shownComparison.current = choice.compare;
   }, [choice]);
   useEffect(() => {
     const listen = () => {
@@ -203,6 +243,7 @@ function Page() {
   if (!list || !page) return loaded.trouble ? <p class="fresh gone">{loaded.trouble}</p> : null;
 
   const jobs = list.jobs;
+  const compared = comparedJobs(choice.compare);
   const changeUtc = (wanted: boolean) => {
     localStorage.setItem("tony-utc", wanted ? "yes" : "no");
     setUtc(wanted);
@@ -216,61 +257,71 @@ function Page() {
         <label>
           <input type="checkbox" checked={utc} onChange={(event) => changeUtc(event.currentTarget.checked)} /> UTC
         </label>
+        <Visitor session={session} />
         <Status loaded={loaded} counts={counts} utc={utc} />
       </nav>
-      <main>
-        <div class="tools">
-          <input
-            type="search"
-            class="pattern"
-            placeholder="name, user, reason, …"
-            aria-label="Search: words that a job's name, user, queue, tags, state or reason contain"
-            maxLength={200}
-            value={text}
-            onInput={(event) => setText(event.currentTarget.value)}
-          />
-          {counts && (
-            <Fragment>
-              <Select label="Any user" value={choice.user} values={counts.users} choose={(user) => set({ user })} />
-              <Select label="Any queue" value={choice.queue} values={counts.queues} choose={(queue) => set({ queue })} />
-              <Select
-                label="Any framework"
-                value={choice.framework}
-                values={counts.frameworks}
-                choose={(framework) => set({ framework })}
-              />
-            </Fragment>
-          )}
-        </div>
-        <div class="tools">{counts && <States counts={counts} choice={choice} choose={(state) => set({ state })} />}</div>
-        <div class="table jobs" role="table" aria-label="Jobs" aria-rowcount={list.next ? -1 : jobs.length}>
-          {!narrow && <JobHeads sort={choice.sort} sortBy={(sort) => set({ sort })} />}
-          <Rows
-            role="rowgroup"
-            label="Jobs: arrow keys move, Enter opens the job's page"
-            count={jobs.length}
-            rowHeight={narrow ? 84 : 36}
-            most={narrow ? 7 : 20}
-            current={current}
-            onMove={(index) => {
-              setCurrent(index);
-              loaded.more(index);
-            }}
-            onOpen={(index) => location.assign(address(jobs[index].address))}
-            row={(index) => (
-              <JobRow
-                job={jobs[index]}
-                link={address(jobs[index].address)}
-                ran={duration(jobs[index].duration_millis ?? page.now_millis - (jobs[index].submitted_millis ?? 0))}
-                utc={utc}
-                current={index === current}
-                shown={() => loaded.more(index)}
-              />
+      {compared ? (
+        <Compare key={choice.compare} jobs={compared} utc={utc} close={() => set({ compare: "" })} />
+      ) : (
+        <main>
+          <div class="tools">
+            <input
+              type="search"
+              class="pattern"
+              placeholder="name, user, reason, …"
+              aria-label="Search: words that a job's name, user, queue, tags, state or reason contain"
+              maxLength={200}
+              value={text}
+              onInput={(event) => setText(event.currentTarget.value)}
+            />
+            {counts && (
+              <Fragment>
+                <Select label="Any user" value={choice.user} values={counts.users} choose={(user) => set({ user })} />
+                <Select label="Any queue" value={choice.queue} values={counts.queues} choose={(queue) => set({ queue })} />
+                <Select
+                  label="Any framework"
+                  value={choice.framework}
+                  values={counts.frameworks}
+                  choose={(framework) => set({ framework })}
+                />
+              </Fragment>
             )}
-          />
-          {jobs.length === 0 && <p class="quiet empty">No job is like that.</p>}
-        </div>
-      </main>
+            {narrow && <JobOrder sort={choice.sort} sortBy={(sort) => set({ sort })} />}
+          </div>
+          <div class="tools">{counts && <States counts={counts} choice={choice} choose={(state) => set({ state })} />}</div>
+          <Chosen chosen={chosen} compare={() => set({ compare: chosen.join() })} clear={() => setChosen([])} />
+          <div class="table jobs" role="table" aria-label="Jobs" aria-rowcount={list.next ? -1 : jobs.length}>
+            {!narrow && <JobHeads sort={choice.sort} sortBy={(sort) => set({ sort })} />}
+            <Rows
+              role="rowgroup"
+              label="Jobs: arrow keys move, Enter opens the job's page, Space chooses it to compare"
+              count={jobs.length}
+              rowHeight={narrow ? 84 : 36}
+              most={narrow ? 7 : 20}
+              current={current}
+              onMove={(index) => {
+                setCurrent(index);
+                loaded.more(index);
+              }}
+              onChoose={(index) => setChosen((held) => pick(held, jobs[index].address))}
+              onOpen={(index) => location.assign(address(jobs[index].address))}
+              row={(index) => (
+                <JobRow
+                  job={jobs[index]}
+                  link={address(jobs[index].address)}
+                  ran={duration(jobs[index].duration_millis ?? page.now_millis - (jobs[index].submitted_millis ?? 0))}
+                  utc={utc}
+                  current={index === current}
+                  chosen={chosen.includes(jobs[index].address)}
+                  choose={() => setChosen((held) => pick(held, jobs[index].address))}
+                  shown={() => loaded.more(index)}
+                />
+              )}
+            />
+            {jobs.length === 0 && <p class="quiet empty">No job is like that.</p>}
+          </div>
+        </main>
+      )}
       <footer>
         In a terminal: <code>tony list</code>, <code>tony status JOB</code>, <code>tony rm JOB</code>.
       </footer>

@@ -32,6 +32,12 @@ export interface JobPage {
   index: { complete: boolean; done: number; total: number; trouble: string | null };
 }
 
+export interface Session {
+  user: string;
+  role: "view" | "control";
+  login: "code" | "password" | "header";
+}
+
 export interface Value {
   value: string;
   jobs: number;
@@ -49,10 +55,11 @@ export interface Counts {
 export const kFilters = ["q", "state", "user", "queue", "framework"] as const;
 export type FilterName = (typeof kFilters)[number];
 
-export type Choice = Record<FilterName, string> & { sort: string };
+/** `compare`: the two jobs that are shown side by side, with a comma between them; empty: the list is shown. */
+export type Choice = Record<FilterName, string> & { sort: string; compare: string };
 
 export const kNewestFirst = "-submitted";
-export const kAll: Choice = { q: "", state: "", user: "", queue: "", framework: "", sort: kNewestFirst };
+export const kAll: Choice = { q: "", state: "", user: "", queue: "", framework: "", sort: kNewestFirst, compare: "" };
 
 /** The choice in the part of the page's address behind '#', so that it can be kept and sent. */
 export function choiceOfHash(hash: string): Choice {
@@ -60,6 +67,7 @@ export function choiceOfHash(hash: string): Choice {
   const choice = { ...kAll };
   for (const name of kFilters) choice[name] = parts.get(name) ?? "";
   choice.sort = parts.get("sort") ?? kNewestFirst;
+  choice.compare = parts.get("compare") ?? "";
   return choice;
 }
 
@@ -67,6 +75,7 @@ export function hashOfChoice(choice: Choice): string {
   const parts = new URLSearchParams();
   for (const name of kFilters) if (choice[name]) parts.set(name, choice[name]);
   if (choice.sort !== kNewestFirst) parts.set("sort", choice.sort);
+  if (choice.compare) parts.set("compare", choice.compare);
   return parts.toString();
 }
 
@@ -110,6 +119,19 @@ export function renew(held: Fetched, first: JobPage): Fetched {
   const rest = held.jobs.slice(place + 1).filter((job) => !front.has(job.address));
   return { jobs: first.jobs.concat(rest), next: rest.length > 0 ? held.next : first.next };
 }
+
+/** The orders that are offered where there are no columns. */
+export const kOrders: [string, string][] = [
+  [kNewestFirst, "Newest first"],
+  ["submitted", "Oldest first"],
+  ["-duration", "Longest first"],
+  ["duration", "Shortest first"],
+  ["name", "By name"],
+  ["state", "By state"],
+  ["user", "By user"],
+  ["framework", "By framework"],
+  ["-gpus", "Most GPUs first"],
+];
 
 /** How a click on a column's head changes the order: large and late things come first. */
 export function sortedBy(sort: string, column: string): string {

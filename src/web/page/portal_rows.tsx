@@ -3,7 +3,7 @@ import { h } from "preact";
 import { useEffect } from "preact/hooks";
 import { Badge } from "./first";
 import { dateTime } from "./format";
-import { sortedBy, type ListedJob } from "./portal_list";
+import { kOrders, sortedBy, type ListedJob } from "./portal_list";
 
 const kColumns: [string | null, string][] = [
   ["name", "Job"],
@@ -20,6 +20,7 @@ const kColumns: [string | null, string][] = [
 export function JobHeads({ sort, sortBy }: { sort: string; sortBy: (sort: string) => void }) {
   return (
     <div class="job heads" role="row">
+      <span role="columnheader" class="pick" aria-label="Compare" />
       {kColumns.map(([column, title]) => {
         const sorted = column !== null && (sort === column || sort === `-${column}`);
         const descending = sort.startsWith("-");
@@ -40,17 +41,35 @@ export function JobHeads({ sort, sortBy }: { sort: string; sortBy: (sort: string
   );
 }
 
+/** The order, where the screen is too narrow for heads of columns. */
+export function JobOrder({ sort, sortBy }: { sort: string; sortBy: (sort: string) => void }) {
+  const offered = kOrders.some(([order]) => order === sort);
+  return (
+    <select aria-label="Order" value={sort} onChange={(event) => sortBy(event.currentTarget.value)}>
+      {!offered && <option value={sort}>Another order</option>}
+      {kOrders.map(([order, title]) => (
+        <option key={order} value={order}>
+          {title}
+        </option>
+      ))}
+    </select>
+  );
+}
+
 interface Props {
   job: ListedJob;
   link: string;
   ran: string;
   utc: boolean;
   current: boolean;
+  /** Whether it is one of those to compare. */
+  chosen: boolean;
+  choose: () => void;
   /** Called when the row is drawn. */
   shown: () => void;
 }
 
-export function JobRow({ job, link, ran, utc, current, shown }: Props) {
+export function JobRow({ job, link, ran, utc, current, chosen, choose, shown }: Props) {
   useEffect(shown, [job.address]);
   const note = job.trouble ?? job.sentence ?? "";
   const advice = job.advice > 0 ? `${job.advice} ${job.advice === 1 ? "piece" : "pieces"} of advice. ` : "";
@@ -62,6 +81,9 @@ export function JobRow({ job, link, ran, utc, current, shown }: Props) {
       aria-selected={current}
       class={`job ${bad ? "failed" : ""} ${current ? "current" : ""}`}
     >
+      <span role="cell" class="pick">
+        <input type="checkbox" aria-label={`Compare ${job.name || job.id}`} checked={chosen} onChange={choose} />
+      </span>
       <b role="rowheader" class="name" title={job.id}>
         <a href={link}>{job.name || job.id}</a>
       </b>

@@ -141,6 +141,13 @@ export interface ConfigKey {
   known: boolean;
 }
 
+/** The configuration beside that of the last successful run of the same name. */
+export interface PreviousConfig {
+  job: string | null;
+  ended_millis: number | null;
+  changes: { key: string; value: string | null; previous: string | null }[];
+}
+
 export interface Meaning {
   name: string;
   unit: string;

@@ -48,9 +48,10 @@ interface Props {
   current?: number;
   onMove?: (index: number) => void;
   onOpen?: (index: number) => void;
+  onChoose?: (index: number) => void;
 }
 
-/** A list that the keyboard can walk through: arrows, Page Up and Down, Home, End, Enter. */
+/** A list that the keyboard can walk through: arrows, Page Up and Down, Home, End, Enter, Space. */
 export function Rows(props: Props) {
   const { count, rowHeight, most } = props;
   const { element, height } = useSize<HTMLDivElement>();
@@ -79,6 +80,7 @@ export function Rows(props: Props) {
       End: count - 1,
     };
     if (event.key === "Enter" && current >= 0) props.onOpen?.(current);
+    else if (event.key === " " && current >= 0 && props.onChoose) props.onChoose(current);
     else if (event.key in steps) move(steps[event.key]);
     else return;
     event.preventDefault();

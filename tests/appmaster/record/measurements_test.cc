@@ -54,6 +54,7 @@ TEST_F(MeasurementsTest, TheNewestOfEachTaskAreKeptTogether) {
   measurements->Take(Measured(0, 1));
   measurements->Take(Measured(1, 2));
   measurements->Take(Measured(0, 3));
+  measurements->ShowAll();
   EXPECT_EQ(ShownNow(), 2);
   ASSERT_TRUE(driver_.Await([this] { return !kept_.empty(); }));
   std::vector<core::TaskMeasured> found;
@@ -71,6 +72,26 @@ TEST_F(MeasurementsTest, TheNewestOfEachTaskAreKeptTogether) {
   ASSERT_TRUE(driver_.Await([this] { return kept_.size() == 2; }));
   EXPECT_THAT(kept_[1], ::testing::HasSubstr("\"processes\":4"));
   EXPECT_THAT(kept_[1], ::testing::Not(::testing::HasSubstr("\"index\":1")));
+}
+
+TEST_F(MeasurementsTest, FollowersHearOfTheFirstAtOnceAndOfTheOthersTogether) {
+  class Counting : public rpc::EventLog::Follower {
+   public:
+    void OnChangeLocked() override { ++changes; }
+    int changes = 0;
+  } follower;
+  {
+    std::lock_guard lock(log_.mutex());
+    log_.AddLocked(&follower);
+  }
+  const auto measurements = Make(std::chrono::hours(1));
+  for (int i = 0; i < 50; ++i) measurements->Take(Measured(i, 1));
+  EXPECT_EQ(ShownNow(), 1);
+  EXPECT_EQ(follower.changes, 1);
+  ASSERT_TRUE(driver_.Await([this] { return ShownNow() == 50; }));
+  EXPECT_EQ(follower.changes, 2);
+  std::lock_guard lock(log_.mutex());
+  log_.RemoveLocked(&follower);
 }
 
 // More than a week of 64 tasks at the default of 5 s. Whatever a measurement left behind, be it a

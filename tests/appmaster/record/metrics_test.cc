@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <string>
 
 #include "common/fake_clock.h"
@@ -56,6 +57,25 @@ TEST_F(MetricsTest, TheFileFollowsTheMeasurements) {
   metrics.Take(Measured(0, 2, 200));
   ASSERT_TRUE(driver_.Await([this] { return kept_ == 2; }));
   EXPECT_EQ(MemoryInFile(0), 200);
+}
+
+TEST_F(MetricsTest, EarlierMeasurementsHaveTheirOwnTimes) {
+  Metrics metrics(driver_.loop(), clock_, Options(std::chrono::hours(1)), Count());
+  core::TaskMeasured newest = Measured(0, 1, 300);
+  newest.usage.seconds = 12;
+  core::TaskUsage earlier = newest.usage;
+  earlier.memory_bytes = 100;
+  earlier.seconds = 10;
+  core::TaskUsage impossible = newest.usage;
+  impossible.memory_bytes = 200;
+  impossible.seconds = std::numeric_limits<double>::quiet_NaN();
+  metrics.Take(newest, {earlier, impossible});
+  const core::MetricSeries* series = metrics.metrics().Find({"worker", 0}, "memory");
+  ASSERT_NE(series, nullptr);
+  EXPECT_EQ(series->count(), 3);
+  EXPECT_EQ(series->last(), 300);
+  EXPECT_EQ(series->begin_millis(), clock_.UnixMillis() - 2000);
+  EXPECT_EQ(series->last_millis(), clock_.UnixMillis());
 }
 
 TEST_F(MetricsTest, TheEndIsKeptAtOnce) {

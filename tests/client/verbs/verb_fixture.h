@@ -69,7 +69,7 @@ class ServedJob {
       : folder_(WriteJob(local_dir, id, RunningJob().events())),
         lock_(std::make_unique<HeldLock>(folder_)),
         jobs_(id, log_, tunnels_, {std::move(on_stop), [] {}, [] {}, nullptr}),
-        executors_(id, tunnels_, [](core::JobInput) {}) {
+        executors_(id, tunnels_, {[](const core::JobInput&) {}}) {
     const auto authority = rpc::CertificateAuthority::Create(id);
     EXPECT_TRUE(os::MakeFolders(folder_.secrets()).ok());
     const rpc::Credentials client = authority->Issue(rpc::ClientRole(id)).value();

@@ -28,11 +28,20 @@ TEST(Lease, OneHeartbeatMayAlwaysBeMissed) {
 TEST(HeartbeatPause, GrowsWithTheTasksAsFarAsTheLeaseAllows) {
   Timeouts timeouts;  // each second, for a lease of 10 s
   EXPECT_EQ(HeartbeatPause(timeouts, 1), milliseconds(1000));
-  EXPECT_EQ(HeartbeatPause(timeouts, 500), milliseconds(1000));
-  EXPECT_EQ(HeartbeatPause(timeouts, 1000), milliseconds(2000));
-  EXPECT_EQ(HeartbeatPause(timeouts, 100'000), milliseconds(2500));
+  EXPECT_EQ(HeartbeatPause(timeouts, 100), milliseconds(1000));
+  EXPECT_EQ(HeartbeatPause(timeouts, 200), milliseconds(2000));
+  EXPECT_EQ(HeartbeatPause(timeouts, 100'000), milliseconds(3333));
   timeouts.heartbeat_interval = milliseconds(4000);  // the user's word counts
   EXPECT_EQ(HeartbeatPause(timeouts, 100'000), milliseconds(4000));
+}
+
+TEST(MeasurementPause, GrowsWithTheTasks) {
+  Timeouts timeouts;
+  timeouts.metrics_interval = milliseconds(200);
+  EXPECT_EQ(MeasurementPause(timeouts, 1), milliseconds(200));
+  EXPECT_EQ(MeasurementPause(timeouts, 1000), milliseconds(10'000));
+  timeouts.metrics_interval = milliseconds(20'000);  // the user's word counts
+  EXPECT_EQ(MeasurementPause(timeouts, 1000), milliseconds(20'000));
 }
 
 }  // namespace

@@ -35,12 +35,7 @@ TEST(ExecutorMessagesTest, EachMessageOfARunNamesItsEpochAndAttempt) {
   EXPECT_EQ(ended.task_ended().exit().message(), "gone");
 }
 
-TEST(ExecutorMessagesTest, AMeasurementIsNoSignOfLife) {
-  core::TaskUsage usage;
-  usage.processes = 5;
-  const v1::ExecutorMessage measured = MeasurementMessage(usage);
-  EXPECT_EQ(measured.heartbeat().sent(), 0);
-  EXPECT_EQ(measured.heartbeat().usage().processes(), 5);
+TEST(ExecutorMessagesTest, AHeartbeatSaysWhenItWasSent) {
   const TimePoint sent{std::chrono::seconds(9)};
   EXPECT_EQ(HeartbeatMessage(sent).heartbeat().sent(), 9'000'000'000);
   EXPECT_FALSE(HeartbeatMessage(sent).heartbeat().has_usage());

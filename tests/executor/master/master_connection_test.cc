@@ -55,10 +55,10 @@ class MasterConnectionTest : public ::testing::Test {
   rpc::TunnelRelay tunnels_{[](const rpc::TunnelRelay::Wish&) {}};
   rpc::JobService job_service_{kJobId, log_, tunnels_, {}};
   rpc::Inbox<core::JobInput> inputs_;
-  CountingService service_{kJobId, tunnels_, [this](core::JobInput input) {
+  CountingService service_{kJobId, tunnels_, {[this](core::JobInput input) {
                              inputs_.Push(std::move(input));
                              driver_.Changed();
-                           }};
+                           }}};
   std::unique_ptr<rpc::MasterServer> server_ =
       rpc::MasterServer::Start("127.0.0.1", rpc::Peers::kOwnUser,
                                authority_.Issue(rpc::ApplicationMasterRole(kJobId)).value(),

@@ -141,7 +141,7 @@ class TunnelsTest : public ::testing::Test {
     driver_.loop().Post([this, wish] { Take(wish); });
   }};
   rpc::JobService jobs_{"job-1", log_, relay_, {}};
-  rpc::ExecutorService executors_{"job-1", relay_, [](const core::JobInput&) {}};
+  rpc::ExecutorService executors_{"job-1", relay_, {[](const core::JobInput&) {}}};
   std::unique_ptr<rpc::MasterServer> server_;
   std::unique_ptr<rpc::JobClient> client_;
   absl::Status refusal_;

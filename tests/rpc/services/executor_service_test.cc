@@ -86,8 +86,6 @@ TEST_F(ExecutorServiceTest, EveryMessageBecomesItsInput) {
   executor.session->Send(message);
   message.mutable_heartbeat();
   executor.session->Send(message);
-  message.mutable_heartbeat()->mutable_usage()->set_processes(3);
-  executor.session->Send(message);
   message.mutable_port_taken()->set_epoch(2);
   message.mutable_port_taken()->set_port(4711);
   message.mutable_port_taken()->set_holder("pid 7 (nc) of user 0");
@@ -112,10 +110,6 @@ TEST_F(ExecutorServiceTest, EveryMessageBecomesItsInput) {
   EXPECT_EQ(started.epoch, 2);
   EXPECT_EQ(started.pid, 99);
   EXPECT_FALSE(NextInput<input::Heartbeat>().usage.has_value());
-  const auto heartbeat = NextInput<input::Heartbeat>();
-  EXPECT_EQ(heartbeat.container_id, kContainer);
-  ASSERT_TRUE(heartbeat.usage.has_value());
-  EXPECT_EQ(heartbeat.usage->processes, 3);
   const auto taken = NextInput<input::PortTaken>();
   EXPECT_EQ(taken.container_id, kContainer);
   EXPECT_EQ(taken.epoch, 2);
@@ -130,6 +124,24 @@ TEST_F(ExecutorServiceTest, EveryMessageBecomesItsInput) {
   EXPECT_EQ(ended.container_id, kContainer);
   EXPECT_EQ(ended.epoch, 2);
   EXPECT_TRUE(ended.exit == exit);
+}
+
+TEST_F(ExecutorServiceTest, AHeartbeatBringsMeasurementsOldestFirst) {
+  Executor executor(address(), ExecutorCredentials());
+  executor.SayHello();
+  v1::ExecutorMessage message;
+  message.mutable_heartbeat()->mutable_usage()->set_processes(3);
+  message.mutable_heartbeat()->add_earlier()->set_processes(1);
+  message.mutable_heartbeat()->add_earlier()->set_processes(2);
+  executor.session->Send(message);
+  EXPECT_EQ(NextAttached(), kContainer);
+  const auto heartbeat = NextInput<input::Heartbeat>();
+  EXPECT_EQ(heartbeat.container_id, kContainer);
+  ASSERT_TRUE(heartbeat.usage.has_value());
+  EXPECT_EQ(heartbeat.usage->processes, 3);
+  ASSERT_EQ(heartbeat.earlier.size(), 2U);
+  EXPECT_EQ(heartbeat.earlier[0].processes, 1);
+  EXPECT_EQ(heartbeat.earlier[1].processes, 2);
 }
 
 TEST_F(ExecutorServiceTest, AnEmptyMessageIsLeftOut) {

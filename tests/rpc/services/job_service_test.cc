@@ -201,6 +201,32 @@ TEST_F(JobServiceTest, AFollowerOfMeasurementsGetsThemBesideTheEvents) {
   EXPECT_TRUE(plain.sequences.empty()) << "it has not asked for them";
 }
 
+TEST_F(JobServiceTest, MeasurementsThatComeTogetherAreOneMessage) {
+  const auto slow = FollowByHand(/*owner=*/false, /*measurements=*/true);
+  std::vector<v1::JobEvent> measured;
+  for (int i = 0; i < 3; ++i) {
+    measured.push_back(ToProto(core::JobEvent{0, 0, core::TaskMeasured{{"worker", i}, {}, 1}}));
+  }
+  log_.ShowMeasurements(measured);
+  v1::JobEvent event;
+  ASSERT_TRUE(slow->reader->Read(&event));
+  EXPECT_EQ(event.task_measured().task().index(), 0);
+  ASSERT_EQ(event.also_size(), 2);
+  EXPECT_EQ(event.also(1).task_measured().task().index(), 2);
+
+  Inbox<core::JobEvent> heard;
+  JobClient client(address(), ClientCredentials());
+  JobClient::FollowCallbacks callbacks;
+  callbacks.on_event = [&](core::JobEvent one) { heard.Push(std::move(one)); };
+  callbacks.on_closed = [](const absl::Status&) {};
+  callbacks.on_measurement = callbacks.on_event;
+  client.Follow(0, /*owner=*/false, callbacks);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(std::get<core::TaskMeasured>(heard.Next()->body).task.index, i);
+  }
+  log_.Close();
+}
+
 TEST_F(JobServiceTest, ASlowFollowerSeesTheNewestMeasurementAndNoQueue) {
   constexpr int kMeasurements = 20'000;
   // It does not read while more than gRPC takes in is on its way.

@@ -66,11 +66,13 @@ class TestJob : public JobSource {
   }
   void Stop(const std::string& why) override { stopped_ = why; }
   bool recorded() const override { return recorded_; }
+  void FindPrevious(TakePrevious take) override { take(previous_); }
 
   core::ObservedJob job_;
   core::JobMetrics metrics_;
   std::vector<ConfigKey> config_ = {{"tony.a", "1", "job.xml:1", "1", false, true},
                                     {"tony.b", "2", "job.xml:2", "1", true, true}};
+  absl::StatusOr<std::optional<PreviousRun>> previous_ = std::nullopt;
   std::string stopped_;
   bool recorded_ = false;
 

@@ -102,6 +102,23 @@ TEST_F(ApiTest, WrongParametersAreNamed) {
   EXPECT_EQ(Get("api/v1/jobs/job-1/config", {{"against", "job-2"}}).status, 400);
 }
 
+TEST_F(ApiTest, WhatHasChangedSinceAnEarlierRun) {
+  const char* const path = "api/v1/jobs/job-1/config/previous";
+  Json none = Json::parse(Get(path).body);
+  EXPECT_TRUE(none["job"].is_null());
+  EXPECT_TRUE(none["changes"].empty());
+  job_.previous_ = PreviousRun{
+      "job-0", kNow, {{"tony.b", "3", "", "1", true, true}, {"tony.c", "4", "", "1", true, true}}};
+  const Json json = Json::parse(Get(path).body);
+  EXPECT_EQ(json["job"], "job-0");
+  EXPECT_EQ(json["changes"], Json::parse(R"([{"key": "tony.a", "value": "1", "previous": null},
+                            {"key": "tony.b", "value": "2", "previous": "3"},
+                            {"key": "tony.c", "value": null, "previous": "4"}])"));
+  job_.previous_ = absl::ResourceExhaustedError("too many");
+  EXPECT_EQ(Get(path).status, 429);
+  EXPECT_EQ(Get("api/v1/jobs/job-1/config/next").status, 404);
+}
+
 TEST_F(ApiTest, ATagSavesTheAnswer) {
   const HttpResponse first = Get("api/v1/jobs/job-1");
   ASSERT_EQ(first.headers[0].first, "ETag");

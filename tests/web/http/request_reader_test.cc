@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
 namespace tony::web {
@@ -135,6 +136,15 @@ TEST(RequestReader, WhatAClientAccepts) {
   EXPECT_FALSE(Understood("GET / HTTP/1.1\r\nHost: h\r\n\r\n").accepts_gzip);
 }
 
+TEST(RequestReader, TheUserIsReadFromTheNamedHeaderOnly) {
+  const std::string bytes =
+      "GET / HTTP/1.1\r\nHost: h\r\nx-forwarded-USER: alice\r\nX-Forwarded-User: bob\r\n\r\n";
+  EXPECT_TRUE(Understood(bytes).user_names.empty());
+  RequestReader reader("127.0.0.1", &OnlyLooking, "X-Forwarded-User");
+  const auto request = std::get<HttpRequest>(*reader.Take(bytes));
+  EXPECT_EQ(request.user_names, (std::vector<std::string>{"alice", "bob"}));
+}
+
 TEST(RequestReader, ExactlyOneHost) {
   EXPECT_EQ(Refused("GET / HTTP/1.1\r\n\r\n"), 400);
   EXPECT_EQ(Refused("GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n"), 400);
@@ -194,6 +204,16 @@ TEST(RenderResponse, NoForeignScriptNoFrameNoGuess) {
             std::string::npos);
   const std::string head = RenderResponse(response, true);
   EXPECT_EQ(head, text.substr(0, text.size() - 8));
+}
+
+TEST(RenderResponse, OnlyAPageWithAFormMaySendOne) {
+  HttpResponse response;
+  EXPECT_TRUE(absl::StrContains(RenderResponse(response, false), "form-action 'none'"));
+  response.has_form = true;
+  const std::string text = RenderResponse(response, false);
+  EXPECT_TRUE(absl::StrContains(text, "form-action 'self'")) << text;
+  EXPECT_TRUE(absl::StrContains(text, "Referrer-Policy: same-origin\r\n")) << text;
+  EXPECT_FALSE(absl::StrContains(text, "no-referrer")) << text;
 }
 
 TEST(ErrorResponse, EscapesItsSentence) {

@@ -14,7 +14,7 @@
 #include "common/event_loop.h"
 #include "common/lifetime.h"
 
-namespace tony::pagedata {
+namespace tony {
 
 /// Does one piece of work after another, each bounded by its own time. Owned by the event loop;
 /// Run() and the destructor belong to its thread. Not thread safe.
@@ -66,4 +66,4 @@ class Worker {
   std::thread thread_;  ///< started by the first work
 };
 
-}  // namespace tony::pagedata
+}  // namespace tony

@@ -1,5 +1,5 @@
 // Work on a thread whose results come to the loop, unless nobody wants them.
-#include "pagedata/worker.h"
+#include "common/worker.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 
 #include "tests/common/loop_driver.h"
 
-namespace tony::pagedata {
+namespace tony {
 namespace {
 
 class WorkerTest : public ::testing::Test {
@@ -64,4 +64,4 @@ TEST_F(WorkerTest, TooMuchWorkIsRefusedAndTheEndWaitsForNothing) {
 }
 
 }  // namespace
-}  // namespace tony::pagedata
+}  // namespace tony

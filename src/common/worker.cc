@@ -1,9 +1,9 @@
 // The thread is started with the first work, since most pages never need it.
-#include "pagedata/worker.h"
+#include "common/worker.h"
 
 #include <system_error>
 
-namespace tony::pagedata {
+namespace tony {
 
 Worker::~Worker() {
   leaving_ = true;
@@ -46,4 +46,4 @@ void Worker::Work() {
   }
 }
 
-}  // namespace tony::pagedata
+}  // namespace tony

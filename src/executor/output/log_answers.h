@@ -1,0 +1,42 @@
+// Reads lines of the container's logs for the job's page.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "common/clock.h"
+#include "common/event_loop.h"
+#include "common/worker.h"
+#include "tony/v1/log_query.pb.h"
+
+namespace tony::executor {
+
+/// Reads on a thread, one request after the other. The request names no file, so that it cannot
+/// name any other file of the host. Not thread safe: owned by the event loop.
+class LogAnswers {
+ public:
+  /// How long a search may take before it answers with what it has.
+  static constexpr std::chrono::seconds kSearchTime{1};
+  /// Largest size of the lines of an answer. A message has 4 MiB at most, and an empty line of one
+  /// byte takes eight.
+  static constexpr int64_t kMostBytes = 256 * 1024;
+
+  using Send = std::function<void(v1::LogLines lines)>;
+
+  /// `folder`: the container's log folder. `loop` and `clock` must outlive this object.
+  LogAnswers(EventLoop& loop, const Clock& clock, std::string folder, Send send)
+      : clock_(clock), folder_(std::move(folder)), send_(std::move(send)), worker_(loop) {}
+
+  /// Answers each request once. The answer holds the codes of logs::ReadLogBlock() and
+  /// logs::SearchLog(); NotFound – also: such a log cannot exist. ResourceExhausted – too many
+  /// requests wait.
+  void Answer(const v1::ReadLog& wish);
+
+ private:
+  const Clock& clock_;
+  const std::string folder_;
+  const Send send_;
+  Worker worker_;
+};
+
+}  // namespace tony::executor

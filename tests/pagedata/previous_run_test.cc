@@ -1,0 +1,92 @@
+// The last successful run of a name is found among other runs, other names and damaged summaries.
+#include "pagedata/previous_run.h"
+
+#include <gtest/gtest.h>
+#include <sys/time.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "absl/strings/str_cat.h"
+#include "history/job_entry.h"
+#include "tests/common/loop_driver.h"
+#include "tests/os/temporary_folder.h"
+
+namespace tony::pagedata {
+namespace {
+
+class PreviousRunTest : public ::testing::Test {
+ protected:
+  void WriteRun(const std::string& id, const std::string& name, int exit_code, int64_t seconds) {
+    const std::string folder = jobs_ / id;
+    std::filesystem::create_directory(folder);
+    history::JobEntry entry;
+    entry.job_id = id;
+    entry.name = name;
+    entry.exit_code = exit_code;
+    entry.ended_millis = seconds * 1000;
+    std::ofstream(folder + "/summary.json") << history::EntryToJson(entry);
+    const timeval times[2] = {{seconds, 0}, {seconds, 0}};
+    ASSERT_EQ(utimes((folder + "/summary.json").c_str(), times), 0);
+    std::ofstream(folder + "/job.xml")
+        << "<configuration><property><name>tony.worker.instances</name><value>" << seconds
+        << "</value></property></configuration>";
+  }
+  std::optional<web::PreviousRun> Find(const std::string& name = "mnist") {
+    return FindPreviousRun({jobs_.path(), "job-9", name}, [] { return false; });
+  }
+
+  os::TemporaryFolder jobs_;
+};
+
+TEST_F(PreviousRunTest, TheNewestSuccessfulOneOfTheNameCounts) {
+  WriteRun("job-1", "mnist", 0, 100);
+  WriteRun("job-2", "mnist", 0, 200);
+  WriteRun("job-3", "mnist", 1, 300);
+  WriteRun("job-4", "other", 0, 400);
+  WriteRun("job-9", "mnist", 0, 500);
+  const auto found = Find();
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(found->job_id, "job-2");
+  EXPECT_EQ(found->ended_millis, 200'000);
+  ASSERT_EQ(found->config.size(), 1U);
+  EXPECT_EQ(found->config[0].key, "tony.worker.instances");
+  EXPECT_EQ(found->config[0].value, "200");
+}
+
+TEST_F(PreviousRunTest, DamagedAndForeignFilesAreLeftOut) {
+  WriteRun("job-1", "mnist", 0, 100);
+  WriteRun("job-2", "mnist", 0, 200);
+  std::ofstream(jobs_ / "job-2/summary.json") << "{\"job_id\":";
+  WriteRun("job-3", "mnist", 0, 300);
+  std::filesystem::remove(jobs_ / "job-3/job.xml");
+  std::filesystem::create_symlink(jobs_ / "job-1/job.xml", jobs_ / "job-3/job.xml");
+  std::ofstream(jobs_ / "a file");
+  EXPECT_EQ(Find()->job_id, "job-1");
+}
+
+TEST_F(PreviousRunTest, ThereMayBeNone) {
+  EXPECT_FALSE(Find().has_value());
+  WriteRun("job-1", "", 0, 100);
+  EXPECT_FALSE(Find("").has_value());
+  WriteRun("job-2", "mnist", 0, 200);
+  EXPECT_FALSE(FindPreviousRun({jobs_.path(), "job-9", "mnist"}, [] { return true; }).has_value());
+  EXPECT_FALSE(FindPreviousRun({jobs_ / "none", "", "mnist"}, [] { return false; }).has_value());
+}
+
+TEST_F(PreviousRunTest, IsFoundOnAThread) {
+  WriteRun("job-1", "mnist", 0, 100);
+  LoopDriver driver;
+  PreviousRuns runs(driver.loop(), {jobs_.path(), "job-9", "mnist"});
+  std::optional<absl::StatusOr<std::optional<web::PreviousRun>>> answer;
+  runs.Find([&](const auto& found) {
+    answer = found;
+    driver.Changed();
+  });
+  ASSERT_TRUE(driver.Await([&] { return answer.has_value(); }));
+  ASSERT_TRUE(answer->ok() && (*answer)->has_value());
+  EXPECT_EQ((**answer)->job_id, "job-1");
+}
+
+}  // namespace
+}  // namespace tony::pagedata

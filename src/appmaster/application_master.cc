@@ -116,6 +116,7 @@ absl::Status ApplicationMaster::Open() {
   TONY_ASSIGN_OR_RETURN(v1::StagedFiles staged, ReadStaged(platform_->folder().staged()));
   platform_->Localize(staged);
   TONY_RETURN_IF_ERROR(OpenHistory());
+  OpenAlerts(loaded.configuration);
   TONY_RETURN_IF_ERROR(OpenMetrics(loaded.configuration));
   TONY_ASSIGN_OR_RETURN(const std::string authority, platform_->ReadAuthority());
   TONY_ASSIGN_OR_RETURN(std::string collective_key,
@@ -270,6 +271,7 @@ absl::Status ApplicationMaster::Start() {
   if (history_->ended()) {
     // An earlier ApplicationMaster has finished the job; only the conclusion is left.
     LogInfo("the job has ended before: concluding it", {{"job", platform_->job_id()}});
+    if (alerts_ != nullptr && machine_->verdict()) alerts_->RepeatEnd(*machine_->verdict());
     loop_.Post([this] { OnFinished(); });
   } else {
     const absl::Status claimed = platform_->ClaimStep();
@@ -339,13 +341,13 @@ void ApplicationMaster::OnOwnerAttached() {
   LogInfo("the client that owns the job is attached", {{"job", platform_->job_id()}});
   // From now on the end of the owner's stream tells that it is gone, so the socket is not needed.
   client_watch_.reset();
-  if (finished_) loop_.Stop();
+  if (finished_) Leave();
 }
 
 void ApplicationMaster::OnOwnerLost() {
   client_watch_.reset();
   LogInfo("the client's socket has ended", {{"job", platform_->job_id()}});
-  if (finished_) return loop_.Stop();
+  if (finished_) return Leave();
   Stop(core::Reason::kClientGone,
        "The client that submitted the job went away before it had connected");
 }
@@ -407,7 +409,7 @@ void ApplicationMaster::OnSaid() {
   event_log_.Close();
   // A job may be over before its client has connected. The client must still be able to read the
   // verdict, so the loop runs on until it attaches or is gone.
-  if (client_watch_ == nullptr) loop_.Stop();
+  if (client_watch_ == nullptr) Leave();
 }
 
 void ApplicationMaster::OnDeposed(const std::string& why) {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "appmaster/alerts/alerts.h"
 #include "appmaster/assignments.h"
 #include "appmaster/feeds.h"
 #include "appmaster/job_runner.h"
@@ -74,6 +75,11 @@ class ApplicationMaster {
   /// here; ReadPast() reads the rest.
   absl::Status OpenHistory();
   absl::StatusOr<History> OpenArchivedHistory();
+  /// Prepares the job's alerts, if it wants any. A job is worth more than its alerts: what is wrong
+  /// with them is a note.
+  void OpenAlerts(const jobfile::Configuration& configuration);
+  /// Stops the loop, as soon as the alerts are sent (Alerts::Finish()).
+  void Leave();
   void OpenMeasurements();
   absl::Status OpenMetrics(const jobfile::Configuration& configuration);
   /// Writes the job's entry for lists of jobs, once the job has ended. Without it, readers of the
@@ -138,6 +144,7 @@ class ApplicationMaster {
   std::unique_ptr<core::JobMachine> machine_;
   std::unique_ptr<Assignments> assignments_;
   std::unique_ptr<History> history_;
+  std::unique_ptr<Alerts> alerts_;  ///< null: the job wants none
   std::unique_ptr<Measurements> measurements_;
   std::unique_ptr<Metrics> metrics_;
   std::unique_ptr<PastReader> past_reader_;  ///< null: there is no past

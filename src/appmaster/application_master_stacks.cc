@@ -24,6 +24,7 @@ core::HangSettings ApplicationMaster::HangFrom(const jobfile::Configuration& con
 }
 
 void ApplicationMaster::KeepStacks(const core::effect::KeepStacks& wish) {
+  if (alerts_ != nullptr && !wish.again) alerts_->OnHang(wish.why);
   stacks_->Collect({}, [this, wish](const absl::StatusOr<core::StackReport>& report) {
     if (report.ok()) return OnStacks(wish, *report);
     RecordNote(absl::StrCat(

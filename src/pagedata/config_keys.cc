@@ -12,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "jobfile/configuration/xml_writer.h"
 #include "jobfile/keys/key_table.h"
+#include "jobfile/values/secret_urls.h"
 #include "logs/secret_scanner.h"
 
 namespace tony::pagedata {
@@ -50,6 +51,11 @@ std::vector<web::ConfigKey> ConfigKeys(const jobfile::Configuration& configurati
   for (const jobfile::Entry& entry : configuration.entries()) {
     const std::optional<jobfile::KeyMatch> match = jobfile::FindKey(entry.key);
     web::ConfigKey key{entry.key, "", entry.OriginText(), std::nullopt, true, match.has_value()};
+    if (match && match->key->type == jobfile::ValueType::kSecretUrls) {
+      key.value = jobfile::ShownSecretUrls(entry.Value());
+      keys.push_back(std::move(key));
+      continue;
+    }
     const bool variables = match && match->key->type == jobfile::ValueType::kKeyValues;
     key.value = variables                             ? ShownVariables(configuration, entry.key)
                 : SpeaksOfSecret(entry.key) && !match ? std::string(logs::kRedacted)

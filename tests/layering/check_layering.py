@@ -21,7 +21,7 @@ from cpp_source import Source
 CORE = ["core", "common"]
 MACHINE = ["logs", "os"]
 PROGRAM = [
-    *("pagedata", "feed", "rendezvous", "web", "history", "rpc", "backend", "storage", "hadoop", "jobfile"),
+    *("pagedata", "feed", "rendezvous", "web", "history", "rpc", "backend", "storage", "hadoop", "http", "jobfile"),
     *(*MACHINE, *CORE),
 ]
 MAY_INCLUDE = {
@@ -32,7 +32,8 @@ MAY_INCLUDE = {
     "jobfile": CORE,
     "os": ["common"],
     "logs": ["os", "common"],
-    "hadoop": ["os", "jobfile", "common"],
+    "http": ["os", "common"],
+    "hadoop": ["http", "os", "jobfile", "common"],
     "storage": ["hadoop", "os", *CORE],
     "rpc": [*MACHINE, *CORE],
     "history": ["rpc", "storage", *MACHINE, *CORE],
@@ -52,7 +53,7 @@ MAY_INCLUDE = {
 # The order of the folders inside a house, from the bottom: a folder may include those before it in
 # its list, and not those after it. "." is the house's own folder.
 FOLDER_ORDER = {
-    "appmaster": ["page", "record", "."],
+    "appmaster": ["page", "record", "alerts", "."],
     "backend": ["image", "local", "yarn", "launcher"],
     "client": [
         *("cli", "show", "jobs", "catalog", "follow", "remote_logs", "staging", "workflow", "yarn", "submit"),
@@ -64,7 +65,7 @@ FOLDER_ORDER = {
         *("meeting", "gpu", "engine", "api"),
     ],
     "core": [
-        *("model", "feed", "tasks", "stacks", "metrics", "ports", "schedule", "rendezvous", "runtime", "record", "judge", "advice", "job"),
+        *("model", "feed", "tasks", "stacks", "metrics", "ports", "schedule", "rendezvous", "runtime", "record", "alerts", "judge", "advice", "job"),
     ],
     "executor": ["master", "output", "task", "feed", "exec", "horovod", "setup", "."],
     "hadoop": ["base", "config", "auth", "rpc", "hdfs", "logs"],
@@ -90,7 +91,8 @@ LIBRARY_HOMES = [
     (r"archive(_entry)?\.h", ["os"]),
     (r"tinyxml2\.h", ["jobfile"]),
     (r"openssl/", ["rpc", "os", "hadoop"]),
-    (r"(gssapi|curl)/", ["hadoop"]),
+    (r"gssapi/", ["hadoop"]),
+    (r"curl/", ["http"]),
     (r"zlib\.h", ["hadoop", "history", "web"]),
     (r"sqlite3\.h", ["portal"]),
 ]

@@ -40,14 +40,16 @@ TEST(ConfigKeys, SecretsAreNotShown) {
   const auto keys = Shown({{"tony.execution.envs", "MODE=fast,WANDB_API_KEY=a1b2,DB_PASSWORD=c3"},
                            {"tony.worker.env", "HF_TOKEN=d4,URL=https://me:e5f6@host/x"},
                            {"tony.worker.command", "train --lr=1 --password=g7h8i9"},
+                           {"tony.alerts.urls", "https://hooks.example/services/k1l2"},
                            {"my.secret", "j0"}});
   EXPECT_EQ(keys.at("tony.execution.envs").value,
             "DB_PASSWORD=[redacted],MODE=fast,WANDB_API_KEY=[redacted]");
   for (const auto& [name, key] : keys) {
-    for (const char* secret : {"a1b2", "c3", "d4", "e5f6", "g7h8i9", "j0"}) {
+    for (const char* secret : {"a1b2", "c3", "d4", "e5f6", "g7h8i9", "j0", "k1l2"}) {
       EXPECT_EQ(key.value.find(secret), std::string::npos) << name << ": " << key.value;
     }
   }
+  EXPECT_EQ(keys.at("tony.alerts.urls").value, "https://hooks.example/[redacted]");
   EXPECT_NE(keys.at("tony.worker.command").value.find("--lr=1"), std::string::npos);
 }
 

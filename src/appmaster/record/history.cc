@@ -71,6 +71,7 @@ void History::Record(core::JobEventBody body) {
     LogError(absl::StrCat("the history is incomplete: ", std::string(written.message())));
   }
   log_->Append(rpc::ToProto(event));
+  if (observer_) observer_(event);
 }
 
 absl::Status History::MakeRoom() {

@@ -30,6 +30,10 @@ class History {
 
   /// Sets a function that also receives each line that Record() writes.
   void set_copy(std::function<void(const std::string& line)> copy) { copy_ = std::move(copy); }
+  /// Sets a function that receives each event that Record() has written and shown.
+  void set_observer(std::function<void(const core::JobEvent& event)> observer) {
+    observer_ = std::move(observer);
+  }
   /// Skips `count` sequence numbers, because events unknown to this history may have had them.
   void SkipNumbers(int64_t count) { last_sequence_ += count; }
 
@@ -64,6 +68,7 @@ class History {
   int64_t reserved_end_ = 0;  ///< disk space is reserved up to this offset
   std::string unwritten_;     ///< lines that the file still lacks at its end
   std::function<void(const std::string& line)> copy_;
+  std::function<void(const core::JobEvent& event)> observer_;
   const Clock* clock_;
   rpc::EventLog* log_;
   int64_t last_sequence_ = 0;

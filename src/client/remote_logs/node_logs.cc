@@ -120,7 +120,7 @@ void Add(std::string& sentences, const std::string& sentence) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<NodeLogs>> NodeLogs::Make(bool kerberos, Duration timeout) {
-  TONY_ASSIGN_OR_RETURN(hadoop::HttpClient http, hadoop::HttpClient::Create(timeout));
+  TONY_ASSIGN_OR_RETURN(http::HttpClient http, http::HttpClient::Create(timeout));
   std::error_code error;
   const std::string parent = std::filesystem::temp_directory_path(error);
   if (error) return os::ErrnoError(error.value(), "no folder for temporary files");
@@ -132,7 +132,7 @@ absl::StatusOr<std::string> NodeLogs::Get(const std::string& url) {
   if (unreached_ >= kMostUnreached) {
     return absl::UnavailableError("the nodes' web services cannot be reached from here");
   }
-  const absl::StatusOr<hadoop::HttpResponse> response =
+  const absl::StatusOr<http::HttpResponse> response =
       http_.Send({.method = "GET", .url = url, .negotiate = kerberos_});
   unreached_ = response.ok() ? 0 : unreached_ + 1;
   TONY_RETURN_IF_ERROR(response.status());
@@ -185,7 +185,7 @@ absl::Status NodeLogs::CopyFile(const std::string& url, const history::LogOrigin
                                 const logs::ContainerLogFile& file) {
   LogBody body(mirror_, origin, file);
   TONY_ASSIGN_OR_RETURN(
-      const hadoop::HttpResponse response,
+      const http::HttpResponse response,
       http_.Send({.method = "GET",
                   .url = url,
                   .negotiate = kerberos_,

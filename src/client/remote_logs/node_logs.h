@@ -9,9 +9,9 @@
 #include "absl/status/statusor.h"
 #include "client/remote_logs/log_folder.h"
 #include "common/clock.h"
-#include "hadoop/hdfs/http_client.h"
 #include "history/job_logs.h"
 #include "history/log_mirror.h"
+#include "http/http_client.h"
 #include "logs/container_logs.h"
 #include "storage/job_folder.h"
 
@@ -44,7 +44,7 @@ class NodeLogs {
   const storage::JobFolder& folder() const { return mirror_.folder(); }
 
  private:
-  NodeLogs(std::unique_ptr<LogFolder> folder, hadoop::HttpClient http, bool kerberos)
+  NodeLogs(std::unique_ptr<LogFolder> folder, http::HttpClient http, bool kerberos)
       : folder_(std::move(folder)),
         mirror_(storage::JobFolder(folder_->path())),
         http_(std::move(http)),
@@ -55,7 +55,7 @@ class NodeLogs {
 
   const std::unique_ptr<LogFolder> folder_;
   history::LogMirror mirror_;
-  hadoop::HttpClient http_;
+  http::HttpClient http_;
   const bool kerberos_;
   std::string missing_;
   int unreached_ = 0;  ///< requests in a row without an answer

@@ -52,7 +52,7 @@ std::string Permission(int mode) { return absl::StrFormat("&permission=%o", mode
 }  // namespace
 
 absl::StatusOr<WebHdfs> WebHdfs::Create(WebHdfsOptions options) {
-  TONY_ASSIGN_OR_RETURN(HttpClient http, HttpClient::Create(options.timeout));
+  TONY_ASSIGN_OR_RETURN(http::HttpClient http, http::HttpClient::Create(options.timeout));
   return WebHdfs(std::move(options), std::move(http));
 }
 
@@ -65,11 +65,11 @@ std::string WebHdfs::Credentials() const {
   return options_.kerberos ? "" : absl::StrCat("&user.name=", Encoded(options_.user));
 }
 
-absl::StatusOr<HttpResponse> WebHdfs::AskNameNode(const Endpoint& server,
-                                                  const Question& question) {
+absl::StatusOr<http::HttpResponse> WebHdfs::AskNameNode(const Endpoint& server,
+                                                        const Question& question) {
   const NameService& service = options_.name_service;
   TONY_ASSIGN_OR_RETURN(
-      HttpResponse response,
+      http::HttpResponse response,
       http_.Send({.method = question.method,
                   .url = absl::StrCat(service.https ? "https://" : "http://", ToString(server),
                                       "/webhdfs/v1", Encoded(question.path),
@@ -82,7 +82,7 @@ absl::StatusOr<HttpResponse> WebHdfs::AskNameNode(const Endpoint& server,
 // Failover: each NameNode is asked once, beginning with the one that answered last. A standby
 // NameNode answers with StandbyException, which is Unavailable as well. Other errors are the
 // answer: the next NameNode would give the same one.
-absl::StatusOr<HttpResponse> WebHdfs::Ask(const Question& question) {
+absl::StatusOr<http::HttpResponse> WebHdfs::Ask(const Question& question) {
   const std::vector<Endpoint>& servers = options_.name_service.web;
   absl::Status last;
   for (size_t tried = 0; tried < servers.size(); ++tried) {
@@ -99,7 +99,7 @@ absl::StatusOr<HttpResponse> WebHdfs::Ask(const Question& question) {
 }
 
 absl::StatusOr<std::string> WebHdfs::DataNodeUrl(const Question& question) {
-  TONY_ASSIGN_OR_RETURN(const HttpResponse response, Ask(question));
+  TONY_ASSIGN_OR_RETURN(const http::HttpResponse response, Ask(question));
   const std::string what = absl::StrCat("HDFS ", question.operation, " ", question.path);
   const bool plain = absl::StartsWith(response.location, "http://");
   if (response.code != kRedirected || !(plain || absl::StartsWith(response.location, "https://"))) {
@@ -132,22 +132,23 @@ absl::Status WebHdfs::Transfer(const Question& question, const Source& source, c
 }
 
 absl::StatusOr<std::string> WebHdfs::HomeFolder() {
-  TONY_ASSIGN_OR_RETURN(const HttpResponse response, Ask({"GET", "GETHOMEDIRECTORY", "/", ""}));
+  TONY_ASSIGN_OR_RETURN(const http::HttpResponse response,
+                        Ask({"GET", "GETHOMEDIRECTORY", "/", ""}));
   return ParsePathAnswer(response.body);
 }
 
 absl::StatusOr<HdfsFileStatus> WebHdfs::Status(const std::string& path) {
-  TONY_ASSIGN_OR_RETURN(const HttpResponse response, Ask({"GET", "GETFILESTATUS", path, ""}));
+  TONY_ASSIGN_OR_RETURN(const http::HttpResponse response, Ask({"GET", "GETFILESTATUS", path, ""}));
   return ParseFileStatus(response.body);
 }
 
 absl::StatusOr<std::vector<HdfsFileStatus>> WebHdfs::List(const std::string& path) {
-  TONY_ASSIGN_OR_RETURN(const HttpResponse response, Ask({"GET", "LISTSTATUS", path, ""}));
+  TONY_ASSIGN_OR_RETURN(const http::HttpResponse response, Ask({"GET", "LISTSTATUS", path, ""}));
   return ParseFileStatuses(response.body);
 }
 
 absl::Status WebHdfs::MakeFolders(const std::string& path, int mode) {
-  TONY_ASSIGN_OR_RETURN(const HttpResponse response,
+  TONY_ASSIGN_OR_RETURN(const http::HttpResponse response,
                         Ask({"PUT", "MKDIRS", path, Permission(mode)}));
   TONY_ASSIGN_OR_RETURN(const bool made, ParseBooleanAnswer(response.body));
   if (made) return absl::OkStatus();
@@ -202,14 +203,14 @@ absl::Status WebHdfs::AddAttribute(const std::string& path, const std::string& n
 }
 
 absl::StatusOr<std::map<std::string, std::string>> WebHdfs::Attributes(const std::string& path) {
-  TONY_ASSIGN_OR_RETURN(const HttpResponse response,
+  TONY_ASSIGN_OR_RETURN(const http::HttpResponse response,
                         Ask({"GET", "GETXATTRS", path, "&encoding=base64"}));
   return ParseAttributes(response.body);
 }
 
 absl::StatusOr<bool> WebHdfs::Delete(const std::string& path, bool recursive) {
   TONY_ASSIGN_OR_RETURN(
-      const HttpResponse response,
+      const http::HttpResponse response,
       Ask({"DELETE", "DELETE", path, absl::StrCat("&recursive=", recursive ? "true" : "false")}));
   return ParseBooleanAnswer(response.body);
 }
@@ -233,7 +234,7 @@ absl::Status WebHdfs::RenameAs(const std::string& from, const std::string& to,
 
 absl::StatusOr<Token> WebHdfs::GetDelegationToken(const std::string& renewer) {
   TONY_ASSIGN_OR_RETURN(
-      const HttpResponse response,
+      const http::HttpResponse response,
       Ask({"GET", "GETDELEGATIONTOKEN", "/", absl::StrCat("&renewer=", Encoded(renewer))}));
   TONY_ASSIGN_OR_RETURN(const std::string text, ParseTokenAnswer(response.body));
   if (text.empty()) {
@@ -249,7 +250,7 @@ absl::StatusOr<Token> WebHdfs::GetDelegationToken(const std::string& renewer) {
 
 absl::StatusOr<int64_t> WebHdfs::RenewDelegationToken(const Token& token) {
   TONY_ASSIGN_OR_RETURN(
-      const HttpResponse response,
+      const http::HttpResponse response,
       Ask({"PUT", "RENEWDELEGATIONTOKEN", "/", absl::StrCat("&token=", FormatTokenText(token))}));
   return ParseLongAnswer(response.body);
 }

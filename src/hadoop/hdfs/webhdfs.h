@@ -13,8 +13,8 @@
 #include "common/clock.h"
 #include "hadoop/auth/token.h"
 #include "hadoop/hdfs/hdfs_file_status.h"
-#include "hadoop/hdfs/http_client.h"
 #include "hadoop/rpc/cluster_addresses.h"
+#include "http/http_client.h"
 
 namespace tony::hadoop {
 
@@ -24,7 +24,7 @@ struct WebHdfsOptions {
   std::string user;            ///< the user's name, sent if there is no token and no Kerberos
   std::optional<Token> token;  ///< a delegation token; comes before Kerberos
   bool kerberos = false;       ///< SPNEGO with the user's ticket, if there is no token
-  Duration timeout = std::chrono::seconds(30);  ///< see HttpClient::Create
+  Duration timeout = std::chrono::seconds(30);  ///< see http::HttpClient::Create
 };
 
 /// A client of one HDFS. Each call tries the NameNode that answered last, then the others. Paths
@@ -50,7 +50,7 @@ class WebHdfs {
   absl::StatusOr<std::vector<HdfsFileStatus>> List(const std::string& path);
   /// Makes the folder `path` and its missing parents. An existing folder is no error.
   absl::Status MakeFolders(const std::string& path, int mode);
-  /// Writes a file with the bytes of `source` (see HttpRequest); missing folders are made.
+  /// Writes a file with the bytes of `source` (see http::HttpRequest); missing folders are made.
   /// AlreadyExists – the file exists, and `overwrite` is false.
   absl::Status Create(const std::string& path, int mode, bool overwrite, const Source& source);
   /// Create() with contents in memory.
@@ -95,18 +95,18 @@ class WebHdfs {
     std::string more;  ///< further parameters of the query: "&a=b", already encoded
   };
 
-  WebHdfs(WebHdfsOptions options, HttpClient http)
+  WebHdfs(WebHdfsOptions options, http::HttpClient http)
       : options_(std::move(options)), http_(std::move(http)) {}
 
-  absl::StatusOr<HttpResponse> Ask(const Question& question);
+  absl::StatusOr<http::HttpResponse> Ask(const Question& question);
   absl::Status RenameAs(const std::string& from, const std::string& to, const std::string& option);
-  absl::StatusOr<HttpResponse> AskNameNode(const Endpoint& server, const Question& question);
+  absl::StatusOr<http::HttpResponse> AskNameNode(const Endpoint& server, const Question& question);
   absl::StatusOr<std::string> DataNodeUrl(const Question& question);
   absl::Status Transfer(const Question& question, const Source& source, const Sink& sink);
   std::string Credentials() const;
 
   WebHdfsOptions options_;
-  HttpClient http_;
+  http::HttpClient http_;
   size_t active_ = 0;  ///< index of the NameNode that answered last
 };
 

@@ -61,7 +61,7 @@ std::optional<HdfsFileStatus> FileStatusOf(const json& value) {
 }  // namespace
 
 // The exception in the body decides before the HTTP code, which is the same for many exceptions.
-absl::Status WebHdfsError(const HttpResponse& response) {
+absl::Status WebHdfsError(const http::HttpResponse& response) {
   const json answer = Parse(response.body);
   const json& exception = Member(answer, "RemoteException");
   const std::string name = TextOf(Member(exception, "exception"));

@@ -8,14 +8,14 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "hadoop/hdfs/hdfs_file_status.h"
-#include "hadoop/hdfs/http_client.h"
+#include "http/http_client.h"
 
 // All functions that parse `text`: DataLoss – it is not the JSON that WebHDFS answers there.
 namespace tony::hadoop {
 
 /// Translates a response with a code other than 2xx into a status. The codes of RemoteException;
 /// Unauthenticated – 401 without an exception; Unknown – no reason is given.
-absl::Status WebHdfsError(const HttpResponse& response);
+absl::Status WebHdfsError(const http::HttpResponse& response);
 
 /// Parses {"FileStatus": {…}}.
 absl::StatusOr<HdfsFileStatus> ParseFileStatus(const std::string& text);

@@ -139,6 +139,8 @@ std::string TypeText(const Key& key) {
       return "list of `NAME=number`";
     case ValueType::kResources:
       return "list of resources";
+    case ValueType::kSecretUrls:
+      return "list of web addresses";
     case ValueType::kExistingPath:
       return "path of a file or folder";
     case ValueType::kFolder:

@@ -2,6 +2,7 @@
 // their order, and last the rules that need the whole job. Each part adds its problems and goes on,
 // so that one run shows all mistakes.
 #include "jobfile/job/job_builder.h"
+#include "jobfile/job/alert_rules.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -251,6 +252,7 @@ BuildResult BuildJob(const Configuration& configuration, FileChecks file_checks)
     result.job.timeouts.gang_hold = configuration.GetDuration("tony.container.hold-timeout-ms");
   }
   CheckJob(configuration, &result);
+  CheckAlerts(configuration, file_checks, &result);
   return result;
 }
 

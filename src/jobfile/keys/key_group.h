@@ -30,6 +30,7 @@ enum class ValueType {
   kResources,     ///< `path[::localName][#archive]`, separated by commas
   kExistingPath,  ///< a file or folder that must exist when the job is submitted
   kFolder,        ///< a local folder, which is made if it is missing
+  kSecretUrls,    ///< web addresses that only the job's user may see, see secret_urls.h
   kLocation,      ///< a path or URI, which need not exist
 };
 

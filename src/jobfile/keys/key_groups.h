@@ -20,6 +20,7 @@ KeyGroup ExecutorKeys();
 KeyGroup FeedKeys();
 KeyGroup TaskOutputKeys();
 KeyGroup MeasurementKeys();
+KeyGroup AlertKeys();
 KeyGroup ApplicationMasterKeys();
 KeyGroup MasterWaitKeys();
 KeyGroup LocalKeys();

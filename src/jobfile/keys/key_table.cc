@@ -57,6 +57,7 @@ std::vector<KeyGroup> AssembleGroups() {
           FeedKeys(),
           TaskOutputKeys(),
           MeasurementKeys(),
+          AlertKeys(),
           ApplicationMasterKeys(),
           MasterWaitKeys(),
           LocalKeys(),

@@ -14,6 +14,7 @@
 #include "jobfile/values/paths.h"
 #include "jobfile/values/placement.h"
 #include "jobfile/values/resource_grammar.h"
+#include "jobfile/values/secret_urls.h"
 #include "jobfile/values/user_shares.h"
 #include "jobfile/values/values.h"
 
@@ -189,6 +190,22 @@ std::optional<Complaint> CheckResources(const std::string& value) {
   return std::nullopt;
 }
 
+// The complaint never holds the address.
+std::optional<Complaint> CheckSecretUrls(const std::string& value) {
+  const std::vector<std::string> urls = SplitList(value);
+  if (urls.size() > kMostSecretUrls) {
+    return Complaint{absl::StrCat("has ", urls.size(), " addresses"),
+                     absl::StrCat("write at most ", kMostSecretUrls)};
+  }
+  for (size_t index = 0; index < urls.size(); ++index) {
+    const std::string trouble = SecretUrlTrouble(urls[index]);
+    if (trouble.empty()) continue;
+    return Complaint{absl::StrCat("address ", index + 1, " ", trouble),
+                     "write http://HOST/PATH or https://HOST/PATH, addresses divided by commas"};
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::string RangeText(const Key& key) {
@@ -233,6 +250,8 @@ std::optional<Complaint> CheckValue(const Key& key, const std::string& value) {
       return CheckAmounts(value);
     case ValueType::kResources:
       return CheckResources(value);
+    case ValueType::kSecretUrls:
+      return CheckSecretUrls(value);
     case ValueType::kExistingPath:
     case ValueType::kLocation:
       return CheckAbsolute(value);

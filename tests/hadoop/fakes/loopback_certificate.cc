@@ -9,7 +9,7 @@
 
 #include <thread>
 
-#include "hadoop/hdfs/curl_library.h"
+#include "http/curl_library.h"
 #include "tests/os/temporary_folder.h"
 
 namespace tony::hadoop {
@@ -53,7 +53,7 @@ void LoopbackCertificate::AddExtension(int kind, const char* value) {
 }
 
 bool RunTrusting(const LoopbackCertificate& certificate, const std::function<void()>& work) {
-  const auto library = CurlLibrary::Load();
+  const auto library = http::CurlLibrary::Load();
   const char* const authorities =
       library.ok() ? (*library)->version_info(CURLVERSION_NOW)->cainfo : nullptr;
   if (authorities == nullptr) return false;

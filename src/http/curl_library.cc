@@ -1,17 +1,17 @@
 // The first Load() opens the library; its result, an error too, stays for the life of the process.
-#include "hadoop/hdfs/curl_library.h"
+#include "http/curl_library.h"
 
 #include "common/status_macros.h"
 #include "os/processes/shared_library.h"
 
-namespace tony::hadoop {
+namespace tony::http {
 namespace {
 
 absl::StatusOr<CurlLibrary> LoadOnce() {
   // Both files have the same interface; one uses OpenSSL for TLS, the other GnuTLS.
   TONY_ASSIGN_OR_RETURN(os::SharedLibrary library,
                         os::SharedLibrary::Open({"libcurl.so.4", "libcurl-gnutls.so.4"},
-                                                "HDFS is spoken with libcurl", "libcurl4"));
+                                                "HTTP is spoken with libcurl", "libcurl4"));
   CurlLibrary functions;
   library.Find("curl_easy_init", &functions.easy_init);
   library.Find("curl_easy_setopt", &functions.easy_setopt);
@@ -40,4 +40,4 @@ absl::StatusOr<const CurlLibrary*> CurlLibrary::Load() {
   return &**loaded;
 }
 
-}  // namespace tony::hadoop
+}  // namespace tony::http

@@ -1,16 +1,18 @@
-// A blocking HTTP client with the few features that WebHDFS needs.
+// A blocking HTTP client with the few features that WebHDFS, NodeManagers and webhooks need.
 #pragma once
 
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/clock.h"
 
-namespace tony::hadoop {
+namespace tony::http {
 
 struct CurlLibrary;
 
@@ -25,6 +27,15 @@ struct HttpRequest {
   /// Writes the next bytes of the body to `data`, at most `size`; returns their number, 0 at the
   /// end of the body. Null: the request has no body.
   std::function<absl::StatusOr<size_t>(char* data, size_t size)> source;
+  /// A short body, sent with its length; `source` is null then.
+  std::optional<std::string> body;
+  /// Header lines, "Name: value", in place of the Content-Type of all other requests. None holds a
+  /// line break.
+  std::vector<std::string> headers;
+  /// The limit for the whole request; zero: none.
+  Duration deadline{0};
+  /// The URL's path is a secret: messages name the server only.
+  bool secret_path = false;
   /// Receives the body of a 2xx answer, piece by piece. Null: the body is in HttpResponse::body.
   std::function<absl::Status(const char* data, size_t size)> sink;
 };
@@ -32,8 +43,9 @@ struct HttpRequest {
 /// The server's answer. A plain value.
 struct HttpResponse {
   int code = 0;
-  std::string body;      ///< at most 16 MiB
-  std::string location;  ///< the target of a redirection, which is not followed
+  std::string body;                     ///< at most 16 MiB
+  std::string location;                 ///< the target of a redirection, which is not followed
+  std::chrono::seconds retry_after{0};  ///< the header Retry-After; 0: there is none
 };
 
 /// Sends requests one after the other. Connections are kept between requests.
@@ -58,7 +70,8 @@ class HttpClient {
   /// Sends `request` and returns the server's answer, whatever its code. Unavailable – the server
   /// does not answer; FailedPrecondition – libcurl cannot do SPNEGO; ResourceExhausted – the answer
   /// is longer than 16 MiB; otherwise the status of `source` or `sink`. Messages name the URL
-  /// without its query, which holds secrets.
+  /// without its query, which holds secrets, or the
+  /// server alone (HttpRequest::secret_path).
   absl::StatusOr<HttpResponse> Send(const HttpRequest& request);
 
  private:
@@ -69,4 +82,4 @@ class HttpClient {
   std::unique_ptr<Handle> without_cookies_;
 };
 
-}  // namespace tony::hadoop
+}  // namespace tony::http

@@ -1,5 +1,5 @@
 // Two handles of libcurl's easy interface: one keeps cookies, the other never has any.
-#include "hadoop/hdfs/http_client.h"
+#include "http/http_client.h"
 
 #include <cstring>
 #include <utility>
@@ -7,9 +7,9 @@
 #include "absl/strings/str_cat.h"
 #include "common/logging.h"
 #include "common/status_macros.h"
-#include "hadoop/hdfs/curl_library.h"
+#include "http/curl_library.h"
 
-namespace tony::hadoop {
+namespace tony::http {
 namespace {
 
 constexpr size_t kLargestBody = size_t{16} * 1024 * 1024;
@@ -130,11 +130,32 @@ struct HttpClient::Handle {
     Set(CURLOPT_WRITEDATA, exchange);
     Set(CURLOPT_READDATA, exchange);
     Set(CURLOPT_UPLOAD, request.source != nullptr ? 1L : 0L);
+    // CURLOPT_UPLOAD has made it a request without a body, also after an earlier one with `body`.
+    if (request.body) {
+      Set(CURLOPT_POST, 1L);
+      Set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body->size()));
+      Set(CURLOPT_POSTFIELDS, request.body->data());
+    }
+    Set(CURLOPT_TIMEOUT_MS, Millis(request.deadline));
     Set(CURLOPT_CUSTOMREQUEST, request.method.c_str());
     Set(CURLOPT_HTTPAUTH, request.negotiate ? CURLAUTH_NEGOTIATE : CURLAUTH_BASIC);
     // libcurl starts SPNEGO only with a user name set; the empty name stands for the ticket's
     // owner.
     Set(CURLOPT_USERPWD, request.negotiate ? ":" : nullptr);
+    if (request.headers.empty()) return PerformWith(headers);
+    curl_slist* own = nullptr;
+    for (const std::string& header : request.headers) {
+      own = curl.slist_append(own, header.c_str());
+    }
+    own = curl.slist_append(own, "Expect:");
+    const CURLcode code = PerformWith(own);
+    curl.easy_setopt(easy, CURLOPT_HTTPHEADER, headers);
+    curl.slist_free_all(own);
+    return code;
+  }
+
+  CURLcode PerformWith(curl_slist* lines) {
+    Set(CURLOPT_HTTPHEADER, lines);
     if (const CURLcode code = std::exchange(refused, CURLE_OK); code != CURLE_OK) return code;
     return curl.easy_perform(easy);
   }
@@ -169,7 +190,7 @@ absl::StatusOr<HttpClient> HttpClient::Create(Duration timeout, const CurlLibrar
   for (const CURLcode refused : {with_cookies->refused, without_cookies->refused}) {
     if (refused == CURLE_OK) continue;
     return absl::FailedPreconditionError(
-        absl::StrCat("the installed libcurl does not take an option that HDFS needs (",
+        absl::StrCat("the installed libcurl does not take an option that safe requests need (",
                      library.easy_strerror(refused), "): install a newer one"));
   }
   return HttpClient(std::move(with_cookies), std::move(without_cookies));
@@ -188,10 +209,11 @@ absl::StatusOr<HttpResponse> HttpClient::Send(const HttpRequest& request) {
   Exchange exchange{.curl = curl, .handle = handle.easy, .request = request, .status = {}};
   const CURLcode result = handle.Perform(&exchange);
   // The query holds the delegation token, so messages and logs get the URL without it.
-  const std::string where = request.url.substr(0, request.url.find('?'));
+  const std::string where =
+      request.secret_path ? ServerOf(request.url) : request.url.substr(0, request.url.find('?'));
   if (!exchange.status.ok()) return Annotate(exchange.status, where);
   if (result != CURLE_OK) {
-    LogDebug("a web server of the cluster does not answer",
+    LogDebug("a web server does not answer",
              {{"peer", ServerOf(request.url)}, {"why", curl.easy_strerror(result)}});
     return absl::UnavailableError(absl::StrCat(where, ": ", curl.easy_strerror(result)));
   }
@@ -199,9 +221,12 @@ absl::StatusOr<HttpResponse> HttpClient::Send(const HttpRequest& request) {
   const char* location = nullptr;
   curl.easy_getinfo(handle.easy, CURLINFO_RESPONSE_CODE, &code);
   curl.easy_getinfo(handle.easy, CURLINFO_REDIRECT_URL, &location);
+  curl_off_t retry_after = 0;
+  curl.easy_getinfo(handle.easy, CURLINFO_RETRY_AFTER, &retry_after);
   exchange.response.code = static_cast<int>(code);
+  exchange.response.retry_after = std::chrono::seconds(retry_after);
   exchange.response.location = location == nullptr ? "" : location;
   return std::move(exchange.response);
 }
 
-}  // namespace tony::hadoop
+}  // namespace tony::http

@@ -5,7 +5,7 @@
 
 #include "absl/status/statusor.h"
 
-namespace tony::hadoop {
+namespace tony::http {
 
 /// Function pointers with the types of the library's header. The library is loaded on first use,
 /// since it brings some thirty others, which would slow the start of programs that make no request.
@@ -26,4 +26,4 @@ struct CurlLibrary {
   static absl::StatusOr<const CurlLibrary*> Load();
 };
 
-}  // namespace tony::hadoop
+}  // namespace tony::http

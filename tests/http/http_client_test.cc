@@ -1,12 +1,12 @@
 // A client of HTTP on a libcurl that lacks options.
-#include "hadoop/hdfs/http_client.h"
+#include "http/http_client.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "hadoop/hdfs/curl_library.h"
+#include "http/curl_library.h"
 
-namespace tony::hadoop {
+namespace tony::http {
 namespace {
 
 using ::testing::HasSubstr;
@@ -42,4 +42,4 @@ TEST(HttpClient, WhatLibcurlIsBuiltWithoutNeedNotBeTurnedOff) {
 }
 
 }  // namespace
-}  // namespace tony::hadoop
+}  // namespace tony::http

@@ -1,0 +1,61 @@
+// The ApplicationMaster checks the secret file again, since it may have changed meanwhile.
+#include "jobfile/job/alert_rules.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
+#include <string>
+#include <system_error>
+
+#include "absl/strings/str_cat.h"
+#include "jobfile/job/key_check.h"
+
+namespace tony::jobfile {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kUrls[] = "tony.alerts.urls";
+constexpr char kEvents[] = "tony.alerts.events";
+constexpr char kSecretFile[] = "tony.alerts.secret-file";
+constexpr const char* kKnownEvents[] = {"start", "restart", "hang", "end"};
+
+bool OthersHaveAccess(const std::string& path) {
+  std::error_code error;
+  const fs::perms mode = fs::status(path, error).permissions();
+  return !error && (mode & (fs::perms::group_all | fs::perms::others_all)) != fs::perms::none;
+}
+
+}  // namespace
+
+void CheckAlerts(const Configuration& configuration, FileChecks file_checks, BuildResult* result) {
+  const auto complain = [&](const char* key, const std::string& message,
+                            const std::string& remedy) {
+    result->problems.push_back(ProblemAt(configuration, key, message, remedy));
+  };
+  const Entry* const urls = configuration.Find(kUrls);
+  const bool on_command_line =
+      urls != nullptr &&
+      std::any_of(urls->settings.begin(), urls->settings.end(), [](const Setting& setting) {
+        return setting.origin.layer == Layer::kCommandLine;
+      });
+  if (on_command_line) {
+    complain(kUrls, "an address of alerts is a secret, and others may read a command line",
+             "write it in the job file or in the site file");
+  }
+  for (const std::string& event : configuration.GetList(kEvents)) {
+    if (std::find(std::begin(kKnownEvents), std::end(kKnownEvents), event) !=
+        std::end(kKnownEvents)) {
+      continue;
+    }
+    complain(kEvents, absl::StrCat("'", event, "' is no event"),
+             "write some of start, restart, hang, end");
+  }
+  const std::string file = configuration.GetText(kSecretFile);
+  if (file_checks == FileChecks::kOn && !file.empty() && OthersHaveAccess(file)) {
+    complain(kSecretFile, absl::StrCat("others than its owner have access to ", file),
+             absl::StrCat("run: chmod 600 ", file));
+  }
+}
+
+}  // namespace tony::jobfile

@@ -50,7 +50,8 @@ std::vector<web::ConfigKey> ConfigKeys(const jobfile::Configuration& configurati
   std::vector<web::ConfigKey> keys;
   for (const jobfile::Entry& entry : configuration.entries()) {
     const std::optional<jobfile::KeyMatch> match = jobfile::FindKey(entry.key);
-    web::ConfigKey key{entry.key, "", entry.OriginText(), std::nullopt, true, match.has_value()};
+    web::ConfigKey key{entry.key,    "",   entry.RecordedOrigin(),
+                       std::nullopt, true, match.has_value()};
     if (match && match->key->type == jobfile::ValueType::kSecretUrls) {
       key.value = jobfile::ShownSecretUrls(entry.Value());
       keys.push_back(std::move(key));

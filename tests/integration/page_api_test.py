@@ -183,6 +183,7 @@ class PageApiTest(integration_case.JobTest):
         self.assertEqual(keys["tony.execution.envs"]["value"], "MODE=fast,WANDB_API_KEY=[redacted]")
         self.assertEqual(keys["tony.worker.memory"]["value"], "64m")
         self.assertFalse(keys["tony.am.retry-count"]["differs"])
+        self.assertEqual(keys["tony.am.retry-count"]["origin"], "--conf")
         differing = page.api(f"{place}/config", against="defaults")["keys"]
         self.assertNotIn("tony.am.retry-count", {key["key"] for key in differing})
         self.assertNotIn("abc123secret", json.dumps(page.api(f"{place}/events")))

@@ -36,6 +36,16 @@ TEST(ConfigKeys, TellsWhatDiffersFromTheDefaults) {
   EXPECT_FALSE(keys.at("my.own.key").known);
 }
 
+TEST(ConfigKeys, AJobsRecordTellsWhereAKeyWasSet) {
+  jobfile::Configuration configuration;
+  const jobfile::Origin record{jobfile::Layer::kJobFile, "/jobs/1/job.xml", 3};
+  EXPECT_FALSE(configuration.Set("tony.am.retry-count", {"1", record, false, "my.xml:7"}));
+  EXPECT_FALSE(configuration.Set("tony.worker.instances", {"2", record, false}));
+  const std::vector<web::ConfigKey> keys = ConfigKeys(configuration);
+  EXPECT_EQ(keys.at(0).origin, "my.xml:7");
+  EXPECT_EQ(keys.at(1).origin, "/jobs/1/job.xml:3");
+}
+
 TEST(ConfigKeys, SecretsAreNotShown) {
   const auto keys = Shown({{"tony.execution.envs", "MODE=fast,WANDB_API_KEY=a1b2,DB_PASSWORD=c3"},
                            {"tony.worker.env", "HF_TOKEN=d4,URL=https://me:e5f6@host/x"},

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -38,7 +39,13 @@ AlertSender::AlertSender(std::string server, Post post, std::function<double()> 
   state_->post = std::move(post);
   state_->random = std::move(random);
   state_->reports = std::move(reports);
-  std::thread([state = state_] { Run(state); }).detach();
+  try {
+    std::thread([state = state_] { Run(state); }).detach();
+  } catch (const std::system_error& error) {  // the user has as many threads as they may
+    state_->leaving = true;
+    state_->reports.on_trouble(
+        absl::StrCat("No alerts are sent to ", state_->server, ": no thread: ", error.what()));
+  }
 }
 
 AlertSender::~AlertSender() {
@@ -49,6 +56,7 @@ AlertSender::~AlertSender() {
 
 void AlertSender::Push(AlertMessage message) {
   std::lock_guard lock(state_->mutex);
+  if (state_->leaving) return;
   state_->queue.push_back(std::move(message));
   state_->changed.notify_all();
   if (state_->queue.size() <= kMostQueued) return;

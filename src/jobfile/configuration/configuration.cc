@@ -56,6 +56,11 @@ std::string Entry::OriginText() const {
   });
 }
 
+std::string Entry::RecordedOrigin() const {
+  const std::string& recorded = settings.back().recorded_origin;
+  return recorded.empty() ? OriginText() : recorded;
+}
+
 Configuration::Configuration(std::string home_folder, std::string job_file)
     : home_folder_(std::move(home_folder)), job_file_(std::move(job_file)) {}
 

@@ -32,6 +32,8 @@ struct Setting {
   std::string value;
   Origin origin;
   bool final = false;  ///< later layers may not change it
+  /// In a job's record (`<source>`): where the value was set before; empty: not said.
+  std::string recorded_origin = {};
 
   bool operator==(const Setting&) const = default;
 };
@@ -45,6 +47,8 @@ struct Entry {
   std::string Value() const;
   /// The origins of all settings, separated by commas.
   std::string OriginText() const;
+  /// Where the value was set before it came into a job's record; OriginText() if that is not said.
+  std::string RecordedOrigin() const;
 };
 
 /// The keys, in the order in which they were first set, with their values. White space around

@@ -71,7 +71,8 @@ class Loader {
         CheckMissingValue(name, property);
         continue;
       }
-      Set(property.name, folder, {property.value, {layer, name, property.line}, property.final});
+      Set(property.name, folder,
+          {property.value, {layer, name, property.line}, property.final, property.source});
     }
   }
 

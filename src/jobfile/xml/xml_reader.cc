@@ -163,9 +163,11 @@ class Reader {
                       absl::StrCat("unknown element <", name, "> in <property>"),
                       IsInclude(element) ? "xi:include is not supported" : kShape);
     }
-    // Hadoop's and tony's own writers add <source>, and people <description>; both are ignored.
-    const bool informative = name == "description" || name == "source";
-    if (informative) return;
+    // Hadoop's and tony's own writers add <source>, and people <description>: no part of the value.
+    if (name == "source" && element.GetText() != nullptr) {
+      parts->try_emplace(name, element.GetText());
+    }
+    if (name == "description" || name == "source") return;
     if (parts->contains(name)) {
       return Complain(element.GetLineNum(), "",
                       absl::StrCat("a second <", name, "> in one <property>"),
@@ -210,7 +212,10 @@ class Reader {
     const bool is_final = final != parts.end() && ParseBoolean(final->second).value_or(false);
     // Whether a key may lack its value is a question of the key.
     const bool has_value = value != parts.end();
-    const XmlProperty property{key, has_value ? value->second : "", line, is_final, has_value};
+    const auto source = parts.find("source");
+    const XmlProperty property{key,       has_value ? value->second : "",
+                               line,      is_final,
+                               has_value, source != parts.end() ? source->second : ""};
     // Hadoop takes the last value of a repeated key. In a job file the repetition is more likely a
     // mistake, so it is a problem; hadoop::Configuration uses `repeated` and follows Hadoop.
     const auto [first, added] = first_lines_.try_emplace(key, line);

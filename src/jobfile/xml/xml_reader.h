@@ -12,10 +12,11 @@ namespace tony::jobfile {
 /// One `<property>`. A plain value.
 struct XmlProperty {
   std::string name;
-  std::string value;      ///< without white space around it
-  int line = 0;           ///< line of the `<name>` element
-  bool final = false;     ///< `<final>true</final>`
-  bool has_value = true;  ///< false: there is no <value>, and `value` is empty
+  std::string value;        ///< without white space around it
+  int line = 0;             ///< line of the `<name>` element
+  bool final = false;       ///< `<final>true</final>`
+  bool has_value = true;    ///< false: there is no <value>, and `value` is empty
+  std::string source = {};  ///< text of <source>, in which writers say where the value comes from
 };
 
 /// The contents of one file. A plain value.

@@ -9,7 +9,9 @@ namespace {
 /// The executors of a job together send at most this many messages of a kind: 1,000 a second took a
 /// third of a core.
 constexpr int kMessagesPerSecond = 100;
-constexpr int kHeartbeatsInLease = 3;
+/// The longest pause, as a part of the lease: two heartbeats fit, and more than half of it is left
+/// for the answer to the first.
+constexpr double kMostOfLease = 0.4;
 
 std::chrono::milliseconds Spread(int64_t tasks) {
   return std::chrono::milliseconds(tasks * 1000 / kMessagesPerSecond);
@@ -26,8 +28,9 @@ std::chrono::milliseconds LeaseOf(const Timeouts& timeouts) {
 }
 
 std::chrono::milliseconds HeartbeatPause(const Timeouts& timeouts, int64_t tasks) {
-  return std::max(timeouts.heartbeat_interval,
-                  std::min(Spread(tasks), LeaseOf(timeouts) / kHeartbeatsInLease));
+  const auto most =
+      std::chrono::duration_cast<std::chrono::milliseconds>(LeaseOf(timeouts) * kMostOfLease);
+  return std::max(timeouts.heartbeat_interval, std::min(Spread(tasks), most));
 }
 
 std::chrono::milliseconds MeasurementPause(const Timeouts& timeouts, int64_t tasks) {

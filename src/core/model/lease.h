@@ -18,7 +18,7 @@ std::chrono::milliseconds LeaseOf(const Timeouts& timeouts);
 
 /// The pause between two heartbeats of each of `tasks` executors. It is the job's heartbeat
 /// interval, and longer in a job of many tasks, whose ApplicationMaster would do little but answer
-/// them; at least three heartbeats fit into a lease.
+/// them; at least two heartbeats fit into a lease.
 std::chrono::milliseconds HeartbeatPause(const Timeouts& timeouts, int64_t tasks);
 
 /// How long an executor may keep measurements back, so that many executors do not send one message

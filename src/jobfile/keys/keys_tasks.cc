@@ -44,7 +44,7 @@ KeyGroup ExecutorKeys() {
        .minimum = 10,
        .meaning = "Time between two heartbeats of an executor. In a job of more than 100 tasks it "
                   "is longer, so that there are no more than 100 heartbeats per second, but never "
-                  "longer than a third of the time after which the executor suspends its program "
+                  "longer than two fifths of the time after which the executor suspends its program "
                   "(see the next key)."},
       {.name = "tony.task.max-missed-heartbeats",
        .type = ValueType::kCount,

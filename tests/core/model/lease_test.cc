@@ -30,9 +30,10 @@ TEST(HeartbeatPause, GrowsWithTheTasksAsFarAsTheLeaseAllows) {
   EXPECT_EQ(HeartbeatPause(timeouts, 1), milliseconds(1000));
   EXPECT_EQ(HeartbeatPause(timeouts, 100), milliseconds(1000));
   EXPECT_EQ(HeartbeatPause(timeouts, 200), milliseconds(2000));
-  EXPECT_EQ(HeartbeatPause(timeouts, 100'000), milliseconds(3333));
-  timeouts.heartbeat_interval = milliseconds(4000);  // the user's word counts
   EXPECT_EQ(HeartbeatPause(timeouts, 100'000), milliseconds(4000));
+  timeouts.heartbeat_interval = milliseconds(9000);  // the user's word counts
+  timeouts.max_missed_heartbeats = 1;
+  EXPECT_EQ(HeartbeatPause(timeouts, 100'000), milliseconds(9000));
 }
 
 TEST(MeasurementPause, GrowsWithTheTasks) {

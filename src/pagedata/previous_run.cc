@@ -61,6 +61,7 @@ std::optional<web::PreviousRun> FindPreviousRun(const RunWish& wish,
     if (!text.ok()) continue;
     const absl::StatusOr<history::JobEntry> entry = history::EntryFromJson(*text);
     if (!entry.ok() || entry->name != wish.name || entry->exit_code != 0) continue;
+    if (wish.before_millis != 0 && entry->submitted_millis >= wish.before_millis) continue;
     if (!history::OpenRecordFile(folder.job_xml()).ok()) continue;
     const jobfile::Sources sources{.job_file = folder.job_xml(), .working_folder = "/"};
     return web::PreviousRun{entry->job_id, entry->ended_millis,

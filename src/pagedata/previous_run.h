@@ -1,6 +1,7 @@
 // Finds the last successful run of a job among the folders of jobs.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -13,9 +14,10 @@ namespace tony::pagedata {
 
 /// What is looked for.
 struct RunWish {
-  std::string jobs_folder;  ///< has a folder for each job
-  std::string job_id;       ///< the run that asks
-  std::string name;         ///< of the job; an empty one has no other runs
+  std::string jobs_folder;    ///< has a folder for each job
+  std::string job_id;         ///< the run that asks
+  std::string name;           ///< of the job; an empty one has no other runs
+  int64_t before_millis = 0;  ///< only runs that were submitted before; 0: any
 };
 
 /// Returns the run of the name that ended last and was successful, by the summaries in the folders;

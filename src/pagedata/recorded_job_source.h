@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -46,6 +47,14 @@ class RecordedJobSource : public web::JobSource {
   /// Not called, since the source is recorded().
   void Stop(const std::string& why) override;
   bool recorded() const override { return true; }
+  void FindPrevious(TakePrevious take) override {
+    if (find_previous_ == nullptr) return take(std::nullopt);
+    find_previous_(std::move(take));
+  }
+  /// What finds the last successful run before this one; null: none is known.
+  void set_find_previous(std::function<void(TakePrevious take)> find) {
+    find_previous_ = std::move(find);
+  }
 
  private:
   RecordedJobSource(const storage::JobFolder& folder, const Clock& clock)
@@ -79,6 +88,7 @@ class RecordedJobSource : public web::JobSource {
   web::JobChanges changes_;
   core::JobMetrics metrics_{{}};
   std::vector<web::ConfigKey> config_;
+  std::function<void(TakePrevious take)> find_previous_;
   history::LineTail tail_;
   int lines_ = 0;
   UsageMark usage_mark_;       ///< of the file as read last

@@ -14,17 +14,18 @@ import machine
 
 # Rank 1 dies without a word of its own; rank 0 notices, and complains loudly.
 CRASH = (
-    "import os, signal, sys, time\n"
-    "def complain(*_):\n"
+    "import os, signal, sys\n"
+    "def complain():\n"
     "    raise RuntimeError('Connection closed by peer')\n"
     "\n"
     "if os.environ['TASK_INDEX'] == '1':\n"
     "    print('step 1', flush=True)\n"
     "    open(sys.argv[1]).readline()\n"
     "    os.kill(os.getpid(), signal.SIGSEGV)\n"
-    "signal.signal(signal.SIGTERM, complain)\n"
+    "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])\n"
     "print('ready', file=open(sys.argv[1], 'w'), flush=True)\n"
-    "time.sleep(600)\n"
+    "signal.sigwait([signal.SIGTERM])\n"
+    "complain()\n"
 )
 
 
@@ -69,8 +70,8 @@ class FirstHourTest(JobTest):
             "What others printed after that:\n"
             "worker:0, attempt 1, stderr, line 1:\n"
             "  > Traceback (most recent call last):\n"
-            '  >   File "src/train.py:11", in <module>\n'
-            "  >     time.sleep(600)\n"
+            '  >   File "src/train.py:12", in <module>\n'
+            "  >     complain()\n"
             '  >   File "src/train.py:3", in complain\n'
             "  >     raise RuntimeError('Connection closed by peer')\n"
             "  > RuntimeError: Connection closed by peer\n"))

@@ -133,6 +133,17 @@ class PortalTest(integration_case.JobTest):
         self.assertTrue(gone)
         self.assertEqual(page.ask(place)[0], 404)
 
+    def test_a_past_job_is_compared_with_the_run_before_it(self):
+        named = ("--conf", "tony.application.name=again")
+        first = self.submit("true", *named)
+        self.assert_succeeds(first)
+        second = self.submit("exit 3", *named)
+        self.assert_ends(second, 1)
+        page = Portal(self).enter()
+        for job, previous in ((second, first.id), (first, None)):
+            self.wait_for(page, job, alive=False)
+            self.assertEqual(page.api(f"jobs/{job.id}/config/previous")["job"], previous)
+
     def test_filters_and_words(self):
         good = self.submit("true")
         self.assert_succeeds(good)

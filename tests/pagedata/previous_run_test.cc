@@ -24,6 +24,7 @@ class PreviousRunTest : public ::testing::Test {
     entry.job_id = id;
     entry.name = name;
     entry.exit_code = exit_code;
+    entry.submitted_millis = seconds * 1000 - 500;
     entry.ended_millis = seconds * 1000;
     std::ofstream(folder + "/summary.json") << history::EntryToJson(entry);
     const timeval times[2] = {{seconds, 0}, {seconds, 0}};
@@ -52,6 +53,15 @@ TEST_F(PreviousRunTest, TheNewestSuccessfulOneOfTheNameCounts) {
   ASSERT_EQ(found->config.size(), 1U);
   EXPECT_EQ(found->config[0].key, "tony.worker.instances");
   EXPECT_EQ(found->config[0].value, "200");
+}
+
+TEST_F(PreviousRunTest, LaterRunsAreNotPrevious) {
+  WriteRun("job-1", "mnist", 0, 100);
+  WriteRun("job-2", "mnist", 0, 200);
+  const auto found = FindPreviousRun({jobs_.path(), "job-9", "mnist", /*before_millis=*/150'000},
+                                     [] { return false; });
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(found->job_id, "job-1");
 }
 
 TEST_F(PreviousRunTest, DamagedAndForeignFilesAreLeftOut) {

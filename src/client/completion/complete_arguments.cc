@@ -174,9 +174,10 @@ Completion CompleteArguments(const CommandShape& shape, const std::vector<std::s
 }
 
 bool IsKnownKind(const std::string& kind) {
-  static const std::set<std::string> only_the_user_knows = {"",           "TEXT", "ACTION", "NAME",
-                                                            "NAME=VALUE", "N",    "NUMBER", "SIZE",
-                                                            "SECONDS",    "PID",  "AGE",    "5m"};
+  static const std::set<std::string> only_the_user_knows = {
+      "",         "TEXT", "ACTION", "NAME", "NAME=VALUE",   "N",         "NUMBER", "SIZE",
+      "SECONDS",  "PID",  "AGE",    "5m",   "ADDRESS:PORT", "ADDRESSES", "USER",   "USERS",
+      "NAME:ROLE"};
   static const std::set<std::string> others = {"KEY=VALUE", "PATHS",      "TASK",
                                                "TASK:PORT", "TYPE:INDEX", "SHELL"};
   return FilesOf(kind) != FileKind::kNone || IsJob(kind) || others.contains(kind) ||

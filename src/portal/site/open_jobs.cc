@@ -14,6 +14,7 @@
 #include "os/files/folder_trust.h"
 #include "pagedata/folder_job_logs.h"
 #include "pagedata/folder_logs.h"
+#include "pagedata/previous_run.h"
 #include "pagedata/recorded_job_source.h"
 #include "portal/index/job_place.h"
 #include "web/api/api.h"
@@ -79,8 +80,11 @@ class OpenJobs::OpenJob {
         api_({.loop = loop, .job = *source_, .logs = HasLogs() ? &logs_ : nullptr}),
         site_({access_, tails_, [this]() -> const core::ObservedJob& { return source_->Job(); },
                [&clock] { return clock.UnixMillis(); }, &api_}),
+        previous_(loop, WishOf(*source_)),
         metrics_read_(clock.Now()),
         settled_(!source_->alive()) {
+    source_->set_find_previous(
+        [this](web::JobSource::TakePrevious take) { previous_.Find(std::move(take)); });
     Use();
   }
 
@@ -122,6 +126,12 @@ class OpenJobs::OpenJob {
     return std::filesystem::is_directory(source_->stored().folder.logs(), ignored);
   }
 
+  static pagedata::RunWish WishOf(const RecordedJobSource& source) {
+    const history::StoredJob& stored = source.stored();
+    return {std::filesystem::path(stored.folder.root()).parent_path(), stored.id,
+            stored.job.view.job.name, stored.submitted_millis};
+  }
+
   const JobKey key_;
   const Clock& clock_;
   RecordAccess access_;
@@ -130,6 +140,7 @@ class OpenJobs::OpenJob {
   pagedata::FolderJobLogs logs_;
   web::Api api_;
   web::JobSite site_;
+  pagedata::PreviousRuns previous_;
   TimePoint used_{};
   TimePoint metrics_read_;
   bool settled_;  ///< nothing changes any more

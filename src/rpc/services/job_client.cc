@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "common/logging.h"
 #include "common/status_macros.h"
 #include "rpc/convert/convert.h"
@@ -25,13 +27,24 @@ std::chrono::system_clock::time_point DeadlineIn(Duration time) {
          std::chrono::duration_cast<std::chrono::system_clock::duration>(time);
 }
 
+/// The status of a call that had `deadline`. gRPC's own words for one that was too slow name
+/// neither who was asked nor for how long.
+absl::Status StatusOf(const grpc::Status& status, Duration deadline) {
+  if (status.error_code() != grpc::StatusCode::DEADLINE_EXCEEDED) return FromGrpc(status);
+  return absl::DeadlineExceededError(absl::StrCat("the ApplicationMaster has not answered within ",
+                                                  absl::FormatDuration(absl::FromChrono(deadline)),
+                                                  "; its machine may be busy"));
+}
+
 /// One call whose answer comes later; owned like a FollowStream.
 template <typename Request, typename Response>
 class LaterCall {
  public:
   LaterCall(const std::shared_ptr<grpc::Channel>& channel, Duration deadline,
             std::function<void(absl::Status)> on_answer)
-      : stub_(v1::JobService::NewStub(channel)), on_answer_(std::move(on_answer)) {
+      : stub_(v1::JobService::NewStub(channel)),
+        deadline_(deadline),
+        on_answer_(std::move(on_answer)) {
     context_.set_deadline(DeadlineIn(deadline));
   }
 
@@ -44,7 +57,7 @@ class LaterCall {
  protected:
   std::function<void(grpc::Status)> OnAnswer() {
     return [this](const grpc::Status& status) {
-      call_.Tell([&] { on_answer_(FromGrpc(status)); });
+      call_.Tell([&] { on_answer_(StatusOf(status, deadline_)); });
       call_.SetDone();
     };
   }
@@ -55,6 +68,7 @@ class LaterCall {
   Response response_;
 
  private:
+  const Duration deadline_;
   const std::function<void(absl::Status)> on_answer_;
   PendingCall call_;
 };
@@ -196,7 +210,7 @@ absl::Status JobClient::Stop(const std::string& reason, Duration deadline) {
   v1::StopRequest request;
   request.set_reason(ToUtf8(reason));
   v1::StopResponse response;
-  return FromGrpc(v1::JobService::NewStub(channel_)->Stop(&context, request, &response));
+  return StatusOf(v1::JobService::NewStub(channel_)->Stop(&context, request, &response), deadline);
 }
 
 void JobClient::StopLater(const std::string& reason, Duration deadline,
@@ -218,8 +232,8 @@ absl::StatusOr<core::JobFeeds> JobClient::Feeds(Duration deadline) {
   grpc::ClientContext context;
   context.set_deadline(DeadlineIn(deadline));
   v1::FeedsResponse response;
-  TONY_RETURN_IF_ERROR(
-      FromGrpc(v1::JobService::NewStub(channel_)->Feeds(&context, v1::FeedsRequest(), &response)));
+  TONY_RETURN_IF_ERROR(StatusOf(
+      v1::JobService::NewStub(channel_)->Feeds(&context, v1::FeedsRequest(), &response), deadline));
   return FromProto(response);
 }
 
@@ -229,7 +243,8 @@ absl::Status JobClient::EndFeed(const std::string& feed, Duration deadline) {
   v1::EndFeedRequest request;
   request.set_feed(ToUtf8(feed));
   v1::EndFeedResponse response;
-  return FromGrpc(v1::JobService::NewStub(channel_)->EndFeed(&context, request, &response));
+  return StatusOf(v1::JobService::NewStub(channel_)->EndFeed(&context, request, &response),
+                  deadline);
 }
 
 absl::StatusOr<core::StackReport> JobClient::Stacks(const std::vector<core::TaskId>& tasks,
@@ -240,7 +255,7 @@ absl::StatusOr<core::StackReport> JobClient::Stacks(const std::vector<core::Task
   for (const core::TaskId& task : tasks) *request.add_tasks() = ToProto(task);
   v1::StacksResponse response;
   TONY_RETURN_IF_ERROR(
-      FromGrpc(v1::JobService::NewStub(channel_)->Stacks(&context, request, &response)));
+      StatusOf(v1::JobService::NewStub(channel_)->Stacks(&context, request, &response), deadline));
   return FromProto(response);
 }
 
@@ -249,7 +264,8 @@ absl::StatusOr<std::string> JobClient::OpenPage(Duration deadline) {
   context.set_deadline(DeadlineIn(deadline));
   v1::OpenPageResponse response;
   const std::unique_ptr<v1::JobService::Stub> stub = v1::JobService::NewStub(channel_);
-  TONY_RETURN_IF_ERROR(FromGrpc(stub->OpenPage(&context, v1::OpenPageRequest(), &response)));
+  TONY_RETURN_IF_ERROR(
+      StatusOf(stub->OpenPage(&context, v1::OpenPageRequest(), &response), deadline));
   return response.url();
 }
 

@@ -413,6 +413,8 @@ TEST_F(JobServiceTest, APageThatIsNotAnsweredHoldsUpNoServer) {
   JobClient client(address(), ClientCredentials());
   const absl::StatusOr<std::string> url = client.OpenPage(milliseconds(50));
   EXPECT_TRUE(absl::IsDeadlineExceeded(url.status())) << url.status();
+  EXPECT_THAT(std::string(url.status().message()),
+              ::testing::HasSubstr("not answered within 50ms"));
   server_.reset();
   const auto answer = pages_.Next();
   ASSERT_TRUE(answer.has_value());

@@ -355,7 +355,8 @@ class Running(FaultTest):
         """The ResourceManager's report of the job's application, once that has ended."""
         def ended():
             app = cluster.ask(f"apps/{job_id}")["app"]
-            return app if app["finalStatus"] != "UNDEFINED" else None
+            # Its final status is known before its diagnostics are.
+            return app if app["state"] in ("FINISHED", "FAILED", "KILLED") else None
         return machine.wait_until(ended, DEADLINE_SECONDS)
 
     def test_too_much_memory(self):

@@ -60,6 +60,13 @@ absl::Status CheckProxyAddress(const std::string& address, const SharedUse& shar
                             "--proxy-user); at this address any user of the machine would be the ",
                             "proxy"));
   }
+  // The user is told by the ends of the connection. A stranger who connects to another address of
+  // this machine may choose ends that are also those of a connection of the proxy's.
+  if (address == kLoopback && shared.address != kLoopback) {
+    return Bad(absl::StrCat("--listen ", shared.address, ": with --proxy-from ", kLoopback,
+                            " the portal listens on ", kLoopback,
+                            " only; elsewhere it could not tell who runs the proxy"));
+  }
   if (shared.certificate.empty() && kind == AddressKind::kOther) {
     return Bad(
         absl::StrCat("--proxy-from ", address, ": without TLS a proxy is believed on ",

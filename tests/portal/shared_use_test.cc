@@ -86,6 +86,9 @@ TEST(SharedUse, WhatIsRefusedNamesTheRemedy) {
   EXPECT_THAT(WrongWith(Proxy("10.0.0.7", "8.8.8.8")), HasSubstr("private networks only"));
   EXPECT_THAT(WrongWith(Proxy("10.0.0.7", "proxy")), HasSubstr("not a numeric address"));
   EXPECT_THAT(WrongWith(Proxy("10.0.0.7", "10.0.0.7")), HasSubstr("through 127.0.0.1"));
+  SharedUse everywhere = Proxy("0.0.0.0", "127.0.0.1");
+  everywhere.certificate = everywhere.key = "pem";
+  EXPECT_THAT(WrongWith(everywhere), HasSubstr("listens on 127.0.0.1 only"));
   EXPECT_THAT(WrongWith(Proxy("127.0.0.1", "::1")), HasSubstr("through 127.0.0.1"));
   EXPECT_THAT(WrongWith(Proxy("127.0.0.1", "127.0.0.2")), HasSubstr("through 127.0.0.1"));
   SharedUse header = Proxy("10.0.0.7", "10.0.0.9");

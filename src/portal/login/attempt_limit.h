@@ -14,13 +14,14 @@ namespace tony::portal {
 ///   2. Over either limit it is refused until the window of that count is over.
 ///   3. A right password takes its attempt back, and forgets those for its name.
 ///
-/// Addresses of IPv6 count by their first 64 bits, which one customer has. Not thread safe.
+/// Addresses of IPv6 count by their first 64 bits, which one customer has, and those of this
+/// machine (127.0.0.0/8) as one. Not thread safe.
 class AttemptLimit {
  public:
   static constexpr std::chrono::minutes kWindow{10};
   static constexpr int kMostOfAddress = 30;
   static constexpr int kMostOfName = 10;
-  /// Addresses, and names, that are remembered. One more, and the one with the oldest window is
+  /// Addresses, and names, that are remembered. One more, and the one with the fewest attempts is
   /// forgotten.
   static constexpr size_t kMostRemembered = 4096;
 
@@ -40,6 +41,7 @@ class AttemptLimit {
   using Counts = std::map<std::string, Count>;
 
   Count& Of(Counts& counts, const std::string& key);
+  std::chrono::seconds LeftUntil(TimePoint end) const;
   static std::string Network(const std::string& address);
 
   const Clock& clock_;

@@ -127,14 +127,15 @@ void UsersAccess::LogIn(const web::HttpRequest& request, const web::HttpServer::
     response.headers.emplace_back("Retry-After", absl::StrCat(wait.count()));
     return respond(std::move(response));
   }
-  CheckPassword(attempt, respond);
+  CheckPassword(attempt, request.abandoned, respond);
 }
 
-void UsersAccess::CheckPassword(const Attempt& attempt, const web::HttpServer::Respond& respond) {
+void UsersAccess::CheckPassword(const Attempt& attempt, Worker::Abandoned abandoned,
+                                const web::HttpServer::Respond& respond) {
   const std::optional<User> user = file_.Find(attempt.name);
   const std::string hash = user ? user->hash : nobodys_hash_;
   worker_.Run<bool>(
-      nullptr,
+      std::move(abandoned),
       [password = attempt.password, hash](const Worker::Stop&) {
         return os::CheckPassword(password, hash);
       },

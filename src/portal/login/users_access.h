@@ -54,7 +54,9 @@ class UsersAccess : public PortalAccess {
   /// The visitor of the request's cookie; nothing: there is no such session.
   std::optional<Visitor> VisitorOf(const web::HttpRequest& request);
   void LogIn(const web::HttpRequest& request, const web::HttpServer::Respond& respond);
-  void CheckPassword(const Attempt& attempt, const web::HttpServer::Respond& respond);
+  /// `abandoned`: as in web::HttpRequest.
+  void CheckPassword(const Attempt& attempt, Worker::Abandoned abandoned,
+                     const web::HttpServer::Respond& respond);
   web::HttpResponse Welcome(const Attempt& attempt, const User& user);
   web::HttpResponse LogOut(const web::HttpRequest& request);
 

@@ -72,11 +72,16 @@ absl::StatusOr<Users> ParseUsers(const std::string& text, const std::string& pat
   return users;
 }
 
+UsersFile::Mark UsersFile::MarkOf(const struct stat& info) {
+  return {info.st_dev,          info.st_ino,         info.st_size,        info.st_mtim.tv_sec,
+          info.st_mtim.tv_nsec, info.st_ctim.tv_sec, info.st_ctim.tv_nsec};
+}
+
 absl::Status UsersFile::Read() {
   TONY_ASSIGN_OR_RETURN(const os::UniqueFd file, history::OpenRecordFile(path_));
   struct stat info {};
   if (::fstat(file.get(), &info) != 0) return os::ErrnoError(errno, path_);
-  mark_ = {info.st_dev, info.st_ino, info.st_size, info.st_mtim.tv_sec, info.st_mtim.tv_nsec};
+  mark_ = MarkOf(info);
   if ((info.st_mode & 077) != 0 || (info.st_uid != ::geteuid() && info.st_uid != 0)) {
     return absl::PermissionDeniedError(
         absl::StrCat(path_,
@@ -95,14 +100,15 @@ std::optional<User> UsersFile::Find(const std::string& name) {
   if (looked_ == TimePoint{} || now - looked_ >= kPause) {
     looked_ = now;
     const bool there = ::stat(path_.c_str(), &info) == 0;
-    const Mark mark = there ? Mark{info.st_dev, info.st_ino, info.st_size, info.st_mtim.tv_sec,
-                                   info.st_mtim.tv_nsec}
-                            : Mark{};
+    const Mark mark = there ? MarkOf(info) : Mark{};
     if (mark != mark_) {
       if (const absl::Status read = Read(); !read.ok()) {
         // Who was taken out must not stay for want of the file, so nobody does.
         users_.clear();
-        mark_ = mark;
+        // What the file itself is not to blame for may pass, so it is read again then.
+        const bool files_fault = absl::IsPermissionDenied(read) || absl::IsInvalidArgument(read) ||
+                                 absl::IsOutOfRange(read);
+        mark_ = files_fault ? mark : Mark{};
         Log(LogLevel::kError, "the portal lets nobody in", {{"why", read.message()}});
       }
     }

@@ -1,6 +1,8 @@
 // The file of a portal's users.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -50,12 +52,14 @@ class UsersFile {
   std::optional<User> Find(const std::string& name);
 
  private:
-  /// Device, inode, size and time of modification.
+  /// What changes with the file's contents, its mode or its owner (the time of change does).
   struct Mark {
     uint64_t device = 0, inode = 0;
     int64_t size = -1, seconds = 0, nanoseconds = 0;
+    int64_t changed_seconds = 0, changed_nanoseconds = 0;
     bool operator==(const Mark&) const = default;
   };
+  static Mark MarkOf(const struct stat& info);
 
   const Clock& clock_;
   const std::string path_;

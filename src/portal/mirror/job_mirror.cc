@@ -62,11 +62,12 @@ absl::Status JobMirror::Look(const std::string& id, Job& job) {
   }
   if (job.copy->complete()) return absl::OkStatus();
   // YARN is asked before the files are read: what was written until the end is there then.
-  if (!job.over && clock_.Now() >= job.next_question) {
+  if (!job.over && answers_ && clock_.Now() >= job.next_question) {
     job.next_question = clock_.Now() + kAskPause;
     const absl::StatusOr<bool> over = cluster_.is_over(id);
     if (!over.ok()) LogDebug("YARN does not say whether a job is over", {{"job", id}});
     job.over = over.value_or(false);
+    answers_ = over.ok();  // each question would wait for as long
   }
   return job.copy->Update(job.over);
 }
@@ -74,11 +75,14 @@ absl::Status JobMirror::Look(const std::string& id, Job& job) {
 absl::StatusOr<size_t> JobMirror::Round(const std::atomic<bool>& stop) {
   TONY_ASSIGN_OR_RETURN(const std::vector<std::string> ids, ListThere());
   absl::Status first;
+  answers_ = true;
   int64_t bytes = 0;
   size_t count = 0;
   for (; count < std::min(ids.size(), kMostJobs) && bytes <= most_bytes_; ++count) {
     if (stop) return size_t{0};
     const std::string& id = ids[count];
+    // One that was too much before would be copied, and removed, in each round.
+    if (id == too_much_ && count > 0 && bytes + too_much_bytes_ > most_bytes_) break;
     Job& job = jobs_[id];
     const absl::Status looked = Look(id, job);
     // Nothing of the other ones can be had either.
@@ -87,7 +91,10 @@ absl::StatusOr<size_t> JobMirror::Round(const std::atomic<bool>& stop) {
     bytes += job.copy->bytes();
   }
   // The one that was too much goes, too; the newest one always stays.
-  if (bytes > most_bytes_ && count > 1) --count;
+  if (bytes > most_bytes_ && count > 1) {
+    too_much_ = ids[--count];
+    too_much_bytes_ = jobs_.at(too_much_).copy->bytes();
+  }
   Forget(ids, count);
   TONY_RETURN_IF_ERROR(first);
   return ids.size() - count;

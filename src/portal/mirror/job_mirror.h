@@ -69,6 +69,9 @@ class JobMirror {
   const Cluster cluster_;
   const Clock& clock_;
   const int64_t most_bytes_;
+  bool answers_ = true;         ///< YARN has answered all questions of this round
+  std::string too_much_;        ///< the newest job for which there was no room; empty: none
+  int64_t too_much_bytes_ = 0;  ///< its size
   std::map<std::string, Job> jobs_;
 };
 

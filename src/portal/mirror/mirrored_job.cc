@@ -122,8 +122,11 @@ absl::Status MirroredJob::CopyEvents() {
                                  storage::ListEventFiles(files_, backend::JobFolderName(id_)));
            for (const storage::EventFile& file : listed.kept) {
              if (file.first == 0 || file.last <= last_file_) continue;
-             TONY_ASSIGN_OR_RETURN(const std::string lines, NewLines(file));
-             if (event_bytes_ + static_cast<int64_t>(lines.size()) > kMostEventBytes) {
+             const absl::StatusOr<std::string> read = NewLines(file);
+             const bool too_large = absl::IsResourceExhausted(read.status());
+             if (!too_large) TONY_RETURN_IF_ERROR(read.status());
+             const std::string lines = read.value_or("");
+             if (too_large || event_bytes_ + static_cast<int64_t>(lines.size()) > kMostEventBytes) {
                cut_ = true;
                LogWarning("a history is too long to be copied as a whole", {{"job", id_}});
                return true;
@@ -141,9 +144,15 @@ absl::Status MirroredJob::CopyMetrics() {
   if (absl::IsNotFound(there.status())) return absl::OkStatus();
   TONY_RETURN_IF_ERROR(there.status());
   if (metrics_time_ == there->modified_millis) return absl::OkStatus();
-  TONY_ASSIGN_OR_RETURN(const auto bytes, ReadIfThere(files_, There(storage::kMetricFile)));
-  if (!bytes) return absl::OkStatus();
-  TONY_RETURN_IF_ERROR(os::WriteFileAtomically(folder_.metrics(), *bytes));
+  const auto bytes = ReadIfThere(files_, There(storage::kMetricFile));
+  if (absl::IsResourceExhausted(bytes.status())) {
+    LogWarning("a job's metrics are too large to be copied", {{"job", id_}});
+    metrics_time_ = there->modified_millis;
+    return absl::OkStatus();
+  }
+  TONY_RETURN_IF_ERROR(bytes.status());
+  if (!*bytes) return absl::OkStatus();
+  TONY_RETURN_IF_ERROR(os::WriteFileAtomically(folder_.metrics(), **bytes));
   metrics_time_ = there->modified_millis;
   return absl::OkStatus();
 }

@@ -54,6 +54,31 @@ TEST(AttemptLimit, ForANameFromAnywhere) {
   EXPECT_EQ(limit.Try("10.0.1.1", "alice").count(), 0);
 }
 
+TEST(AttemptLimit, MadeUpNamesAndAddressesDoNotMakeItForget) {
+  FakeClock clock;
+  AttemptLimit limit(clock);
+  for (int i = 0; i < AttemptLimit::kMostOfName; ++i) {
+    ASSERT_EQ(limit.Try(absl::StrCat("10.0.0.", i), "alice").count(), 0);
+  }
+  clock.Advance(std::chrono::minutes(1));
+  for (size_t i = 0; i < 2 * AttemptLimit::kMostRemembered; ++i) {
+    limit.Try("10.0.1.1", absl::StrCat("name", i));
+    limit.Try(absl::StrCat("10.1.", i / 256, ".", i % 256), absl::StrCat("other", i));
+  }
+  EXPECT_EQ(limit.Try("10.0.2.1", "alice").count(), 540);
+  EXPECT_GT(limit.Try("10.0.1.1", "carol").count(), 0);
+}
+
+TEST(AttemptLimit, AllAddressesOfThisMachineAreOne) {
+  FakeClock clock;
+  AttemptLimit limit(clock);
+  for (int i = 0; i < AttemptLimit::kMostOfAddress; ++i) {
+    ASSERT_EQ(limit.Try(absl::StrCat("127.0.", i, ".1"), absl::StrCat("name", i)).count(), 0);
+  }
+  EXPECT_GT(limit.Try("127.9.9.9", "bob").count(), 0);
+  EXPECT_EQ(limit.Try("128.9.9.9", "bob").count(), 0);
+}
+
 TEST(AttemptLimit, FromAnAddressForAnyName) {
   FakeClock clock;
   AttemptLimit limit(clock);

@@ -28,7 +28,7 @@ void ApplicationMaster::MakeServices() {
       std::make_unique<rpc::ExecutorService>(platform_->job_id(), *relay_, MakeSinks());
   stacks_ = std::make_unique<StackCollector>(loop_, clock_, *machine_, *executor_service_);
   node_logs_ = std::make_unique<NodeLogs>(
-      loop_, *machine_, *executor_service_,
+      loop_, clock_, *machine_, *executor_service_,
       absl::StrCat(platform_->own_log_folder(), "/", logs::kMasterLogName));
   tunnels_ = std::make_unique<Tunnels>(
       loop_, *machine_, *executor_service_, *relay_,

@@ -1,5 +1,4 @@
-// The readers are those of src/logs and src/history; here they get a thread, a time limit and
-// pages.
+// The readers are those of src/logs and src/history; here they get a thread and pages.
 #include "pagedata/folder_job_logs.h"
 
 #include <re2/re2.h>
@@ -20,13 +19,6 @@ namespace tony::pagedata {
 namespace {
 
 constexpr size_t kRawPieceBytes = size_t{256} * 1024;
-
-/// `stop`, or the time of a search is over.
-std::function<bool()> OutOfTime(const Clock& clock, const Worker::Stop& stop) {
-  return [&clock, stop, end = clock.Now() + FolderJobLogs::kSearchTime] {
-    return stop() || clock.Now() >= end;
-  };
-}
 
 /// Counts the lines of a merged stream, so that the next page can find its begin: that is the time
 /// of the last line, and how many lines from that time on were used up. Lines without a time come
@@ -135,22 +127,12 @@ std::string FolderJobLogs::PathOf(const web::LogName& name) const {
 
 void FolderJobLogs::ReadBlock(const web::LogName& name, int64_t offset, size_t limit,
                               Abandoned abandoned, Take<logs::LogBlock> take) {
-  worker_.Run<logs::LogBlock>(
-      std::move(abandoned),
-      [path = PathOf(name), offset, limit](const Worker::Stop&) {
-        return logs::ReadLogBlock(path, offset, limit);
-      },
-      std::move(take));
+  lookup_.ReadBlock(PathOf(name), offset, limit, std::move(abandoned), std::move(take));
 }
 
 void FolderJobLogs::Search(const web::LogName& name, const logs::LogSearch& search,
                            Abandoned abandoned, Take<logs::LogBlock> take) {
-  worker_.Run<logs::LogBlock>(
-      std::move(abandoned),
-      [this, path = PathOf(name), search](const Worker::Stop& stop) {
-        return logs::SearchLog(path, search, OutOfTime(clock_, stop));
-      },
-      std::move(take));
+  lookup_.Search(PathOf(name), search, std::move(abandoned), std::move(take));
 }
 
 void FolderJobLogs::Merge(const core::JobView& view, const web::MergeWish& wish,
@@ -163,7 +145,7 @@ void FolderJobLogs::Merge(const core::JobView& view, const web::MergeWish& wish,
        wish](const Worker::Stop& stop) mutable -> absl::StatusOr<web::MergedLines> {
         web::MergedLines page;
         MergePage lines(wish, page);
-        options.enough = [&, over = OutOfTime(clock_, stop)] {
+        options.enough = [&, over = logs::OutOfTime(clock_, stop)] {
           page.more = lines.full() || over();
           return page.more;
         };

@@ -3,21 +3,19 @@
 
 #include "common/clock.h"
 #include "common/worker.h"
+#include "logs/log_lookup.h"
 #include "storage/job_folder.h"
 #include "web/api/job_logs.h"
 
 namespace tony::pagedata {
 
-/// Works on a thread, and for a second at most on each search. Not thread safe: owned by the event
-/// loop.
+/// Works on a thread, and for logs::kSearchTime at most on each search. Not thread safe: owned by
+/// the event loop.
 class FolderJobLogs : public web::JobLogs {
  public:
-  /// How long a search may take before it answers with what it has.
-  static constexpr std::chrono::seconds kSearchTime{1};
-
   /// Both must outlive this object.
   FolderJobLogs(EventLoop& loop, const Clock& clock, storage::JobFolder folder)
-      : clock_(clock), folder_(std::move(folder)), worker_(loop) {}
+      : clock_(clock), folder_(std::move(folder)), worker_(loop), lookup_(worker_, clock) {}
 
   void ReadBlock(const web::LogName& name, int64_t offset, size_t limit, Abandoned abandoned,
                  Take<logs::LogBlock> take) override;
@@ -36,6 +34,7 @@ class FolderJobLogs : public web::JobLogs {
   const Clock& clock_;
   const storage::JobFolder folder_;
   Worker worker_;
+  logs::LogLookup lookup_;
 };
 
 }  // namespace tony::pagedata

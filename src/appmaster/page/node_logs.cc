@@ -42,12 +42,7 @@ std::optional<web::JobErrors::Failure> FailureOf(const core::JobView& view) {
 void NodeLogs::ReadBlock(const web::LogName& name, int64_t offset, size_t limit,
                          Abandoned abandoned, Take<logs::LogBlock> take) {
   if (name.stream == "am") {
-    return worker_.Run<logs::LogBlock>(
-        std::move(abandoned),
-        [path = own_log_, offset, limit](const Worker::Stop&) {
-          return logs::ReadLogBlock(path, offset, limit);
-        },
-        std::move(take));
+    return lookup_.ReadBlock(own_log_, offset, limit, std::move(abandoned), std::move(take));
   }
   v1::ReadLog wish;
   wish.set_offset(offset);
@@ -58,12 +53,7 @@ void NodeLogs::ReadBlock(const web::LogName& name, int64_t offset, size_t limit,
 void NodeLogs::Search(const web::LogName& name, const logs::LogSearch& search, Abandoned abandoned,
                       Take<logs::LogBlock> take) {
   if (name.stream == "am") {
-    return worker_.Run<logs::LogBlock>(
-        std::move(abandoned),
-        [path = own_log_, search](const Worker::Stop& stop) {
-          return logs::SearchLog(path, search, stop);
-        },
-        std::move(take));
+    return lookup_.Search(own_log_, search, std::move(abandoned), std::move(take));
   }
   v1::ReadLog wish;
   wish.set_offset(search.offset);

@@ -10,6 +10,7 @@
 #include "common/event_loop.h"
 #include "common/worker.h"
 #include "core/job/job_machine.h"
+#include "logs/log_lookup.h"
 #include "rpc/services/executor_service.h"
 #include "web/api/job_logs.h"
 
@@ -26,13 +27,14 @@ class NodeLogs : public web::JobLogs {
   static constexpr size_t kMostWaiting = 32;
 
   /// `own_log`: path of this process's own log. All references must outlive this object.
-  NodeLogs(EventLoop& loop, const core::JobMachine& machine, rpc::ExecutorService& executors,
-           std::string own_log)
+  NodeLogs(EventLoop& loop, const Clock& clock, const core::JobMachine& machine,
+           rpc::ExecutorService& executors, std::string own_log)
       : loop_(loop),
         machine_(machine),
         executors_(executors),
         own_log_(std::move(own_log)),
-        worker_(loop) {}
+        worker_(loop),
+        lookup_(worker_, clock) {}
 
   void ReadBlock(const web::LogName& name, int64_t offset, size_t limit, Abandoned abandoned,
                  Take<logs::LogBlock> take) override;
@@ -64,7 +66,8 @@ class NodeLogs : public web::JobLogs {
   const std::string own_log_;
   int64_t last_request_ = 0;
   std::map<int64_t, Waiting> waiting_;  ///< by request
-  Worker worker_;                       ///< reads this process's own log
+  Worker worker_;
+  logs::LogLookup lookup_;  ///< of this process's own log
 };
 
 }  // namespace tony::appmaster

@@ -1,4 +1,4 @@
-// The readers are those of src/logs; here they get a thread and a time limit.
+// Numbers of the request are brought into their bounds, and what is read into a message.
 #include "executor/output/log_answers.h"
 
 #include <algorithm>
@@ -59,16 +59,9 @@ void LogAnswers::Answer(const v1::ReadLog& wish) {
   const std::optional<logs::ContainerLogFile> file = FileOf(wish);
   if (!file) return take(absl::NotFoundError("the container cannot have such a log"));
   const std::string path = absl::StrCat(folder_, "/", logs::ContainerLogName(*file));
-  worker_.Run<logs::LogBlock>(
-      nullptr,
-      [this, path, searches = wish.has_search(),
-       search = SearchOf(wish)](const Worker::Stop& stop) {
-        if (!searches) return logs::ReadLogBlock(path, search.offset, search.limit);
-        return logs::SearchLog(path, search, [this, &stop, end = clock_.Now() + kSearchTime] {
-          return stop() || clock_.Now() >= end;
-        });
-      },
-      take);
+  const logs::LogSearch search = SearchOf(wish);
+  if (wish.has_search()) return lookup_.Search(path, search, nullptr, take);
+  lookup_.ReadBlock(path, search.offset, search.limit, nullptr, take);
 }
 
 }  // namespace tony::executor

@@ -7,6 +7,7 @@
 #include "common/clock.h"
 #include "common/event_loop.h"
 #include "common/worker.h"
+#include "logs/log_lookup.h"
 #include "tony/v1/log_query.pb.h"
 
 namespace tony::executor {
@@ -15,8 +16,6 @@ namespace tony::executor {
 /// name any other file of the host. Not thread safe: owned by the event loop.
 class LogAnswers {
  public:
-  /// How long a search may take before it answers with what it has.
-  static constexpr std::chrono::seconds kSearchTime{1};
   /// Largest size of the lines of an answer. A message has 4 MiB at most, and an empty line of one
   /// byte takes eight.
   static constexpr int64_t kMostBytes = 256 * 1024;
@@ -25,7 +24,10 @@ class LogAnswers {
 
   /// `folder`: the container's log folder. `loop` and `clock` must outlive this object.
   LogAnswers(EventLoop& loop, const Clock& clock, std::string folder, Send send)
-      : clock_(clock), folder_(std::move(folder)), send_(std::move(send)), worker_(loop) {}
+      : folder_(std::move(folder)),
+        send_(std::move(send)),
+        worker_(loop),
+        lookup_(worker_, clock) {}
 
   /// Answers each request once. The answer holds the codes of logs::ReadLogBlock() and
   /// logs::SearchLog(); NotFound – also: such a log cannot exist. ResourceExhausted – too many
@@ -33,10 +35,10 @@ class LogAnswers {
   void Answer(const v1::ReadLog& wish);
 
  private:
-  const Clock& clock_;
   const std::string folder_;
   const Send send_;
   Worker worker_;
+  logs::LogLookup lookup_;
 };
 
 }  // namespace tony::executor

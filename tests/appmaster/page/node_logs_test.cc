@@ -56,7 +56,7 @@ class NodeLogsTest : public AttachedJobTest {
   }
 
   os::TemporaryFolder folder_;
-  NodeLogs logs_{driver_.loop(), *machine_, executors_, folder_ / "am.log"};
+  NodeLogs logs_{driver_.loop(), clock_, *machine_, executors_, folder_ / "am.log"};
 };
 
 TEST_F(NodeLogsTest, TheTasksExecutorReadsABlock) {

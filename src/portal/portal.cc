@@ -112,12 +112,15 @@ absl::Status Portal::StartServer(EventLoop& loop, const Options& options) {
     extras.wrap = [this](int descriptor) { return tls_->Wrap(descriptor); };
   }
   extras.user_header = shared.proxy_header;
+  PeerCheck peers = os::LoopbackPeerCheck();
+  if (shared.wanted()) {
+    TONY_ASSIGN_OR_RETURN(peers, SharedPeerCheck(shared));
+  }
   TONY_ASSIGN_OR_RETURN(
       server_,
       web::HttpServer::Start(
           loop, shared.wanted() ? shared.address : "127.0.0.1",
-          shared.wanted() ? shared.port : options.port,
-          shared.wanted() ? SharedPeerCheck(shared) : os::LoopbackPeerCheck(),
+          shared.wanted() ? shared.port : options.port, std::move(peers),
           [this](const web::HttpRequest& request, const web::HttpServer::Respond& respond) {
             site_->Handle(request, respond);
           },

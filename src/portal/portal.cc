@@ -17,7 +17,6 @@
 #include "portal/login/own_access.h"
 #include "portal/login/users_access.h"
 #include "portal/shared_use.h"
-#include "rpc/security/credentials.h"
 #include "storage/job_folder.h"
 
 namespace tony::portal {
@@ -53,16 +52,6 @@ absl::StatusOr<os::UniqueFd> LockIndex(const std::string& folder) {
 /// Limits of a portal of several users, whose browsers hold up to six connections each.
 constexpr size_t kSharedConnections = 512;
 constexpr size_t kSharedOpenJobs = 64;
-
-absl::StatusOr<std::unique_ptr<rpc::TlsServer>> MakeTls(const SharedUse& shared) {
-  TONY_ASSIGN_OR_RETURN(const std::string certificates, os::ReadFile(shared.certificate));
-  TONY_ASSIGN_OR_RETURN(const std::string key, rpc::ReadSecretFile(shared.key));
-  auto tls = rpc::TlsServer::CreateForBrowsers(certificates, key);
-  if (tls.ok()) return tls;
-  return absl::Status(tls.status().code(),
-                      absl::StrCat("the certificate ", shared.certificate, " with the key ",
-                                   shared.key, ": ", std::string(tls.status().message())));
-}
 
 }  // namespace
 
@@ -108,7 +97,7 @@ absl::Status Portal::StartServer(EventLoop& loop, const Options& options) {
   web::HttpServer::Extras extras;
   if (shared.wanted()) limits.connections = kSharedConnections;
   if (!shared.certificate.empty()) {
-    TONY_ASSIGN_OR_RETURN(tls_, MakeTls(shared));
+    TONY_ASSIGN_OR_RETURN(tls_, RenewedTls::Open(loop, shared.certificate, shared.key));
     extras.wrap = [this](int descriptor) { return tls_->Wrap(descriptor); };
   }
   extras.user_header = shared.proxy_header;

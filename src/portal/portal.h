@@ -15,8 +15,8 @@
 #include "portal/login/portal_access.h"
 #include "portal/mirror/mirror_thread.h"
 #include "portal/options.h"
+#include "portal/renewed_tls.h"
 #include "portal/site/portal_site.h"
-#include "rpc/security/tls_stream.h"
 #include "web/http/http_server.h"
 
 namespace tony::portal {
@@ -49,7 +49,7 @@ class Portal {
   std::unique_ptr<PortalAccess> access_;
   std::function<std::string()> invite_;
   std::unique_ptr<PortalSite> site_;
-  std::unique_ptr<rpc::TlsServer> tls_;  ///< null: plain HTTP
+  std::unique_ptr<RenewedTls> tls_;  ///< null: plain HTTP
   std::unique_ptr<web::HttpServer> server_;
   std::unique_ptr<IndexerThread> thread_;
   std::unique_ptr<MirrorThread> mirror_;  ///< null: no cluster's jobs are shown

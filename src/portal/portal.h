@@ -34,12 +34,16 @@ class Portal {
   static absl::StatusOr<std::unique_ptr<Portal>> Start(EventLoop& loop, const Clock& clock,
                                                        const Options& options);
 
+  ~Portal();
+
   /// The URL to visit; if the portal is its user's alone, good for one visit.
   std::string Invite() { return invite_(); }
 
  private:
   Portal() = default;
 
+  /// Each copies on a thread.
+  void StartMirrors(const std::vector<MirrorSource>& sources, const Clock& clock);
   absl::Status StartServer(EventLoop& loop, const Options& options);
   absl::Status MakeAccess(EventLoop& loop, const Clock& clock, const Options& options);
 
@@ -52,7 +56,7 @@ class Portal {
   std::unique_ptr<RenewedTls> tls_;  ///< null: plain HTTP
   std::unique_ptr<web::HttpServer> server_;
   std::unique_ptr<IndexerThread> thread_;
-  std::unique_ptr<MirrorThread> mirror_;  ///< null: no cluster's jobs are shown
+  std::vector<std::unique_ptr<MirrorThread>> mirrors_;  ///< of clusters and of locations in HDFS
 };
 
 }  // namespace tony::portal

@@ -249,7 +249,8 @@ class PortalTest(integration_case.JobTest):
     def test_what_is_refused(self):
         portal = Portal(self)
         cases = [
-            (("--location", "hdfs://nn/history"), 2, "this machine only"),
+            (("--location", "s3://bucket/history"), 2, "hdfs://HOST:PORT/PATH"),
+            (("--location", "hdfs:///history"), 2, "nothing says which HDFS that is"),
             (("--tony-history", "hdfs://nn/history"), 2, "--tony-history hdfs://nn/history: the portal reads folders"),
             (("--backend", "yarn"), 3, "nothing says where the YARN cluster is"),
             (("--port", "http"), 2, "--port"),

@@ -28,7 +28,8 @@ class PortalLoginTest(page_test.Visits, portal_test.SharedPortalCase):
     def open_portal(self):
         """A browser's page on the portal, which it has not logged in to."""
         certificate, key = self.make_certificate()
-        users = self.file("users", self.line("alice:control", "correct horse") + self.line("bob:view", "battery staple"))
+        lines = (self.line("alice:control", "correct horse"), self.line("bob:view", "battery staple"))
+        users = self.file("users", "".join(lines))
         self.start("--certificate", certificate, "--key", key, "--users", users)
         page = self.browser.new_context(ignore_https_errors=True, viewport={"width": 900, "height": 600}).new_page()
         page.set_default_timeout(DEADLINE_MILLIS)

@@ -77,7 +77,8 @@ class YarnPortalTest(integration_case.JobTest):
         """The one job of the list, once it has the wanted fields."""
         def find():
             listed = page.api("jobs")["jobs"]
-            return listed if len(listed) == 1 and all(listed[0][name] == value for name, value in wanted.items()) else None
+            alone = len(listed) == 1 and all(listed[0][name] == value for name, value in wanted.items())
+            return listed if alone else None
         found = machine.wait_until(find, SILENCE_SECONDS, 0.1)
         self.assertTrue(found, (wanted, page.api("jobs")))
         return found[0]

@@ -52,7 +52,8 @@ absl::StatusOr<JobMirror::Cluster> OpenCluster(const backend::YarnClusterOptions
 MirrorSource ClusterSource(const std::string& index_folder,
                            const backend::YarnClusterOptions& cluster,
                            const hadoop::Environment& environment) {
-  return {.name = "the cluster",
+  return {.name = "The cluster",
+          .jobs = "The cluster's jobs",
           .folder = FolderOf(index_folder, {cluster.conf_dir, cluster.staging_dir, cluster.user}),
           .rest = "they are in  tony list --backend yarn",
           .open = [options = Patient(cluster), environment](const std::stop_token& stop) {
@@ -66,6 +67,7 @@ MirrorSource LocationSource(const std::string& index_folder, const HdfsLocation&
                             const backend::YarnClusterOptions& hadoop,
                             const hadoop::Environment& environment) {
   return {.name = location.ToString(),
+          .jobs = absl::StrCat("The jobs of ", location.ToString()),
           .folder = FolderOf(index_folder,
                              {"location", location.ToString(), hadoop.conf_dir, hadoop.user}),
           .rest = "they lie there",

@@ -14,7 +14,8 @@ namespace tony::portal {
 
 /// One of them. Plain data.
 struct MirrorSource {
-  std::string name;    ///< in sentences: "the cluster", "hdfs://host:8020/history"
+  std::string name;    ///< begins sentences: "The cluster", "hdfs://host:8020/history"
+  std::string jobs;    ///< begins sentences: "The cluster's jobs"
   std::string folder;  ///< for the copies; each source has its own
   std::string rest;  ///< where those of its jobs are that are not copied, as the end of a sentence
   /// Opens it. The token ends each of its calls, now and later. Blocks.

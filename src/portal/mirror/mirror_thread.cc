@@ -27,11 +27,6 @@ std::string TimeText(int64_t unix_millis) {
   return {text, size};
 }
 
-std::string Capitalised(std::string text) {
-  if (text.compare(0, 4, "the ") == 0) text[0] = 'T';
-  return text;
-}
-
 }  // namespace
 
 MirrorThread::MirrorThread(MirrorSource source, const Clock& clock,
@@ -46,12 +41,10 @@ std::string MirrorThread::Round(const std::stop_token& stop) {
   const auto trouble = [this](const absl::Status& why) {
     const absl::string_view message = why.message();
     if (answered_millis_ == 0) {
-      return absl::StrCat(Capitalised(source_.name), " has not answered so far: ", message,
+      return absl::StrCat(source_.name, " cannot be read: ", message,
                           ". Its jobs are shown as far as an earlier portal has copied them.");
     }
-    return absl::StrCat(Capitalised(source_.name == "the cluster" ? "the cluster's jobs"
-                                                                  : "the jobs of " + source_.name),
-                        " are shown as they were when it last answered, at ",
+    return absl::StrCat(source_.jobs, " are shown as they were when it last answered, at ",
                         TimeText(answered_millis_), ": ", message, ".");
   };
   if (mirror_ == nullptr) {
@@ -66,8 +59,9 @@ std::string MirrorThread::Round(const std::stop_token& stop) {
   answered_millis_ = clock_.UnixMillis();
   NoteAnswer(/*always=*/false);
   if (*left_out == 0) return "";
-  return absl::StrCat("The ", *left_out, " oldest jobs of ", source_.name,
-                      " are not copied and not shown: there are too many, or they are too large; ",
+  return absl::StrCat(source_.jobs, " are not all shown: the ", *left_out,
+                      " oldest ones are not copied, since there are too many, or they are too "
+                      "large; ",
                       source_.rest, ".");
 }
 

@@ -100,6 +100,23 @@ class Visits(JobTest):
         page.evaluate("() => { window.kept = true; }")
         return page
 
+    def start(self, *arguments, workers=2):
+        """A job whose workers have printed all they have to say."""
+        job = self.submit(TALK.format(said=self.said.path, gate=self.gate.path), *arguments, workers=workers)
+        for _ in range(workers):
+            self.said.read()
+        job.wait_until_running(*(f"worker:{index}" for index in range(workers)))
+        return job
+
+    def visit(self, job, **context):
+        """A visitor's page of the job."""
+        return self.enter(self.site.verb("open", job.id)["url"], **context)
+
+    def pid(self, job, task):
+        """The process of the task's program."""
+        tasks = self.site.verb("status", job.id)["tasks"]
+        return next(one["pid"] for one in tasks if one["task"] == task)
+
     def start_portal(self):
         """A portal of the site; returns the address to visit."""
         portal = subprocess.Popen(self.site.command("tony", "portal", "--json"), env=self.site.environment,
@@ -122,23 +139,6 @@ class Visits(JobTest):
 
 class PageTest(Visits):
     """One job each, and one visitor."""
-
-    def start(self, *arguments, workers=2):
-        """A job whose workers have printed all they have to say."""
-        job = self.submit(TALK.format(said=self.said.path, gate=self.gate.path), *arguments, workers=workers)
-        for _ in range(workers):
-            self.said.read()
-        job.wait_until_running(*(f"worker:{index}" for index in range(workers)))
-        return job
-
-    def visit(self, job, **context):
-        """A visitor's page of the job."""
-        return self.enter(self.site.verb("open", job.id)["url"], **context)
-
-    def pid(self, job, task):
-        """The process of the task's program."""
-        tasks = self.site.verb("status", job.id)["tasks"]
-        return next(one["pid"] for one in tasks if one["task"] == task)
 
     def test_a_killed_worker_and_the_restart_are_seen_and_stop_asks_and_stops(self):
         job = self.start(*conf(am__retry_count=1))

@@ -82,10 +82,14 @@ class Visits(JobTest):
         self.said, self.gate = self.pipe("said"), self.pipe("gate")
         driver = browsers.sync_playwright().start()
         self.addCleanup(driver.stop)
-        self.browser = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        self.browser = self.launch(driver)
         self.addCleanup(self.browser.close)
         self.complaints = []
         self.portal = None  # the newest one's process
+
+    def launch(self, driver):
+        """A browser, controlled by the given Playwright."""
+        return driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
 
     def enter(self, url, **context):
         """A visitor's page, with everything that the browser complains about in self.complaints."""
@@ -131,6 +135,11 @@ class Visits(JobTest):
         self.assertTrue(page.evaluate("() => window.kept"), "the page was loaded again")
         self.assertEqual(page.evaluate("() => window.violations"), [])
         self.assertEqual(self.complaints, [])
+
+    def picture(self, page, name):
+        """A picture for a person, in the folder TONY_PICTURES if there is one."""
+        if os.environ.get("TONY_PICTURES"):
+            page.screenshot(path=f"{os.environ['TONY_PICTURES']}/{name}.png", full_page=True)
 
     def row(self, page, task):
         """The row of a task in the table."""
@@ -359,11 +368,6 @@ class PageTest(Visits):
         expect(page.locator(".job .name")).to_have_count(2)
         self.assertEqual(page.evaluate("() => window.violations"), [])
         self.assertEqual(self.complaints, [])
-
-    def picture(self, page, name):
-        """A picture for a person, in the folder TONY_PICTURES if there is one."""
-        if os.environ.get("TONY_PICTURES"):
-            page.screenshot(path=f"{os.environ['TONY_PICTURES']}/{name}.png", full_page=True)
 
     def test_the_portal_on_a_narrow_dark_screen(self):
         job = self.submit("exit 3", *conf(application__name="a-rather-long-name-" + "x" * 60))

@@ -67,6 +67,12 @@ export class Live {
     void this.load();
   }
 
+  /** To be called when the page is left. The browser may keep it for its "Back", with all that it holds; then start()
+   * goes on. */
+  stop(): void {
+    this.halt();
+  }
+
   /** To be called when the page was hidden or shown. */
   visibilityChanged(): void {
     if (!this.browser.hidden() && !this.givePlaceBack) void this.load();
@@ -201,6 +207,8 @@ export class Live {
       const address = jobAddress(job.id, "events", { after: job.sequence });
       const response = await this.browser.fetch(address, {
         signal: abort.signal,
+        // Firefox lets requests for the same address wait for each other, to share what is cached.
+        cache: "no-store",
         headers: { Accept: "text/event-stream" },
       });
       if (!response.ok || !response.headers.get("Content-Type")?.startsWith("text/event-stream")) {

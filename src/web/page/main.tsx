@@ -49,12 +49,9 @@ function useLive(): State {
     );
     live.start();
     if (tabs) tabs.onmessage = (event: MessageEvent<TabMessage>) => live.heard(event.data);
-    const listen = () => live.visibilityChanged();
-    document.addEventListener("visibilitychange", listen);
-    return () => {
-      document.removeEventListener("visibilitychange", listen);
-      tabs?.close();
-    };
+    document.addEventListener("visibilitychange", () => live.visibilityChanged());
+    addEventListener("pagehide", () => live.stop());
+    addEventListener("pageshow", (event) => event.persisted && live.start());
   }, []);
   return state;
 }

@@ -222,6 +222,17 @@ test("a page without a place says that it wants one, and takes the news of a tab
   assert.equal(world.connection.kind, "over");
 });
 
+test("a page that is left holds nothing", async () => {
+  const world = new World();
+  await world.pass(10);
+  world.live.stop();
+  assert.equal(world.places, 0);
+  assert.ok(world.streams[0].signal.aborted);
+  world.live.start();
+  await world.pass(10);
+  assert.equal(world.streams.length, 2);
+});
+
 test("what the stream says is passed on to other tabs, and not back", async () => {
   const world = new World();
   await world.pass(10);

@@ -142,7 +142,8 @@ export function VerdictCard({ job, errors, open }: VerdictProps) {
           {exit && `, which ${exit.description}`}
         </p>
       )}
-      {own ? <Excerpt error={own} open={open} /> : exit?.tail && <pre tabIndex={0}>{exit.tail}</pre>}
+      {own && <Excerpt error={own} open={open} />}
+      {!own && exit && exit.tail.length > 0 && <pre tabIndex={0}>{exit.tail.join("\n")}</pre>}
       {errors?.after && (
         <details>
           <summary>Others printed errors because of it</summary>

@@ -7,7 +7,8 @@ export interface Exit {
   description: string;
   code: number | null;
   signal: number | null;
-  tail: string;
+  /** The last lines that it printed. */
+  tail: string[];
 }
 
 export interface Verdict {

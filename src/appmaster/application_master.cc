@@ -226,7 +226,7 @@ absl::Status ApplicationMaster::OpenBackend(const jobfile::LoadedJob& loaded) {
   traits_ = pagedata::TraitsOf(loaded.configuration, keys);
   if (archive_ != nullptr) {
     archive_->KeepFile(storage::kConfigurationFile,
-                       pagedata::XmlWithoutSecrets(loaded.configuration));
+                       pagedata::XmlWithoutSecrets(loaded.configuration, keys));
   }
   const PageParts page{loop_,
                        clock_,

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/logging.h"
+#include "core/model/lease.h"
 #include "executor/executor.h"
 #include "executor/task/collective_counters.h"
 #include "logs/bounded_log.h"
@@ -18,8 +19,8 @@ namespace tony::executor {
 using std::chrono::milliseconds;
 
 void Executor::BeatLater() {
-  const milliseconds interval(std::max(10, assignment_.heartbeat_interval_ms()));
-  heartbeat_timer_ = loop_.After(interval, [this] {
+  const milliseconds pause(std::max(10, assignment_.heartbeat_interval_ms()));
+  heartbeat_timer_ = loop_.After(core::NextHeartbeat(pause, clock_.UnixMillis()), [this] {
     Beat();
     BeatLater();
   });

@@ -122,4 +122,13 @@ const char* SecretScanner::SkipPrivateKey(const char* begin, const char* end) {
   return end;
 }
 
+std::string WithoutSecrets(absl::string_view text) {
+  SecretScanner scanner;
+  std::string clean;
+  const OutputSink sink = [&](const char* data, size_t size) { clean.append(data, size); };
+  scanner.Add(text.data(), text.size(), sink);
+  scanner.Flush(sink);
+  return clean;
+}
+
 }  // namespace tony::logs

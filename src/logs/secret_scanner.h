@@ -5,6 +5,8 @@
 #include <functional>
 #include <string>
 
+#include "absl/strings/string_view.h"
+
 namespace tony::logs {
 
 /// Takes bytes of output.
@@ -52,5 +54,8 @@ class SecretScanner {
   char previous_ = '\n';                        ///< the byte before the next one
   std::string held_;
 };
+
+/// Returns `text` as a SecretScanner passes it on. Thread safe.
+std::string WithoutSecrets(absl::string_view text);
 
 }  // namespace tony::logs

@@ -12,7 +12,6 @@
 #include "absl/strings/str_join.h"
 #include "jobfile/configuration/xml_writer.h"
 #include "jobfile/keys/key_table.h"
-#include "jobfile/values/secret_urls.h"
 #include "logs/secret_scanner.h"
 
 namespace tony::pagedata {
@@ -26,20 +25,12 @@ bool SpeaksOfSecret(const std::string& name) {
                      [&](const char* word) { return absl::StrContains(upper, word); });
 }
 
-std::string WithoutSecrets(const std::string& text) {
-  logs::SecretScanner scanner;
-  std::string clean;
-  const logs::OutputSink sink = [&](const char* data, size_t size) { clean.append(data, size); };
-  scanner.Add(text.data(), text.size(), sink);
-  scanner.Flush(sink);
-  return clean;
-}
-
 std::string ShownVariables(const jobfile::Configuration& configuration, const std::string& key) {
   std::vector<std::string> variables;
   for (const auto& [name, value] : configuration.GetKeyValues(key)) {
-    variables.push_back(SpeaksOfSecret(name) ? absl::StrCat(name, "=", logs::kRedacted)
-                                             : WithoutSecrets(absl::StrCat(name, "=", value)));
+    variables.push_back(SpeaksOfSecret(name)
+                            ? absl::StrCat(name, "=", logs::kRedacted)
+                            : logs::WithoutSecrets(absl::StrCat(name, "=", value)));
   }
   return absl::StrJoin(variables, ",");
 }
@@ -52,15 +43,10 @@ std::vector<web::ConfigKey> ConfigKeys(const jobfile::Configuration& configurati
     const std::optional<jobfile::KeyMatch> match = jobfile::FindKey(entry.key);
     web::ConfigKey key{entry.key,    "",   entry.RecordedOrigin(),
                        std::nullopt, true, match.has_value()};
-    if (match && match->key->type == jobfile::ValueType::kSecretUrls) {
-      key.value = jobfile::ShownSecretUrls(entry.Value());
-      keys.push_back(std::move(key));
-      continue;
-    }
     const bool variables = match && match->key->type == jobfile::ValueType::kKeyValues;
     key.value = variables                             ? ShownVariables(configuration, entry.key)
                 : SpeaksOfSecret(entry.key) && !match ? std::string(logs::kRedacted)
-                                                      : WithoutSecrets(entry.Value());
+                                                      : logs::WithoutSecrets(entry.ShownValue());
     if (match && !match->key->default_value.empty()) {
       key.default_value = match->key->default_value;
       key.differs = entry.Value() != match->key->default_value;
@@ -70,9 +56,9 @@ std::vector<web::ConfigKey> ConfigKeys(const jobfile::Configuration& configurati
   return keys;
 }
 
-std::string XmlWithoutSecrets(const jobfile::Configuration& configuration) {
+std::string XmlWithoutSecrets(const jobfile::Configuration& configuration,
+                              const std::vector<web::ConfigKey>& keys) {
   jobfile::Configuration shown(configuration.home_folder(), configuration.job_file());
-  const std::vector<web::ConfigKey> keys = ConfigKeys(configuration);
   for (size_t i = 0; i < keys.size(); ++i) {
     // One setting each, which has the origins of all of them as its file.
     const jobfile::Layer layer = configuration.entries()[i].settings.back().origin.layer;

@@ -14,7 +14,9 @@ namespace tony::pagedata {
 /// whose names speak of a secret, and whatever logs::SecretScanner knows. Thread safe.
 std::vector<web::ConfigKey> ConfigKeys(const jobfile::Configuration& configuration);
 
-/// The configuration as a job file, with secrets replaced in the same way. Thread safe.
-std::string XmlWithoutSecrets(const jobfile::Configuration& configuration);
+/// The configuration as a job file, with secrets replaced in the same way. `keys`: those of
+/// ConfigKeys(configuration). Thread safe.
+std::string XmlWithoutSecrets(const jobfile::Configuration& configuration,
+                              const std::vector<web::ConfigKey>& keys);
 
 }  // namespace tony::pagedata

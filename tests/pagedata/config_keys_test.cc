@@ -73,7 +73,7 @@ TEST(ConfigKeys, AsAJobFileTheyHaveNoSecrets) {
   }
   const os::TemporaryFolder folder;
   const std::string path = folder / "job.xml";
-  os::Put(path, XmlWithoutSecrets(configuration));
+  os::Put(path, XmlWithoutSecrets(configuration, ConfigKeys(configuration)));
   const jobfile::LoadResult again =
       jobfile::LoadConfiguration({.job_file = path, .working_folder = "/"});
   EXPECT_TRUE(again.problems.empty());

@@ -23,8 +23,8 @@ class AlertSender {
 
   /// Delivers one alert; called by the thread.
   using Post = std::function<core::AlertAnswer(const AlertMessage&)>;
-  /// What the sender reports, from its thread or that of Push(). `sentence`: for the job's user,
-  /// with the server's name.
+  /// Functions that the sender calls, from its thread or that of Push(). `sentence`: for the job's
+  /// user, with the server's name.
   struct Reports {
     std::function<void(const std::string& sentence)> on_trouble;
     std::function<void()> on_idle;  ///< everything is delivered or given up

@@ -1,13 +1,13 @@
 // The messages are made on the event loop, which costs microseconds; only sending takes time.
 #include "appmaster/alerts/alerts.h"
 
-#include <algorithm>
 #include <random>
 #include <utility>
 #include <variant>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "common/logging.h"
 #include "common/status_macros.h"
 #include "jobfile/values/secret_urls.h"
@@ -25,13 +25,8 @@ constexpr int kMostNotes = 10;
 constexpr size_t kMostTextBytes = 4096;
 
 /// The sentences of an alert are tony's, but may quote users.
-std::string WithoutSecrets(const std::string& text) {
-  logs::SecretScanner scanner;
-  std::string clean;
-  const logs::OutputSink sink = [&](const char* data, size_t size) { clean.append(data, size); };
-  scanner.Add(text.data(), std::min(text.size(), kMostTextBytes), sink);
-  scanner.Flush(sink);
-  return clean;
+std::string Clean(absl::string_view text) {
+  return logs::WithoutSecrets(text.substr(0, kMostTextBytes));
 }
 
 absl::StatusOr<std::string> ReadSecret(const std::string& path) {
@@ -84,7 +79,7 @@ core::Alert Alerts::NewAlert(core::AlertEvent event) const {
   core::Alert alert;
   alert.event = event;
   alert.job_id = job_.id;
-  alert.name = WithoutSecrets(job_.name);
+  alert.name = Clean(job_.name);
   alert.user = job_.user;
   alert.framework = job_.framework;
   alert.backend = job_.backend;
@@ -139,7 +134,7 @@ void Alerts::Send(const core::Alert& alert) {
   const std::string event = core::AlertEventName(alert.event);
   if (wanted_.count(event) == 0) return;
   core::Alert clean = alert;
-  clean.sentence = WithoutSecrets(alert.sentence);
+  clean.sentence = Clean(alert.sentence);
   const std::string id = core::AlertId(clean, ++number_);
   const std::string body = slack_ ? core::AlertSlack(clean) : core::AlertJson(clean, id);
   for (const auto& sender : senders_) sender->Push({id, event, body});

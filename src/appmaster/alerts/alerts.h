@@ -52,8 +52,8 @@ class Alerts {
   /// up, after kPatience at the latest.
   void Finish(std::function<void()> done);
 
-  /// Who waits for the job's end waits no longer than this for a receiver that does not answer. A
-  /// receiver that fails for a moment gets two or three tries within it.
+  /// The longest time by which a receiver that does not answer delays the ApplicationMaster's exit.
+  /// A receiver that fails for a moment gets two or three tries within it.
   static constexpr std::chrono::seconds kPatience{5};
 
  private:

@@ -115,7 +115,7 @@ void NodeLogs::Merge(const core::JobView& /*view*/, const web::MergeWish& /*wish
   take(absl::UnimplementedError("the logs lie on several machines"));
 }
 
-// What the guilty task printed last is known with its end; the rest lies where it ran.
+// The guilty task's last lines came with its end; the rest of its log lies where it ran.
 void NodeLogs::FindErrors(const core::JobView& view, Abandoned /*abandoned*/,
                           Take<web::JobErrors> take) {
   web::JobErrors errors;

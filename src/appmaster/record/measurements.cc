@@ -21,14 +21,18 @@ constexpr size_t kMostTaken = 200;
 }  // namespace
 
 void Measurements::Take(const core::TaskMeasured& measured) {
-  taken_.push_back(rpc::ToProto(core::JobEvent{0, clock_.UnixMillis(), measured}));
+  taken_.insert_or_assign(measured.task, core::JobEvent{0, clock_.UnixMillis(), measured});
   if (show_timer_ == nullptr || taken_.size() >= kMostTaken) ShowAll();
   if (timer_ == nullptr) timer_ = loop_.After(pause_, [this] { KeepAll(); });
 }
 
 void Measurements::ShowAll() {
   if (taken_.empty()) return;
-  log_.ShowMeasurements(std::exchange(taken_, {}));
+  std::vector<v1::JobEvent> newest;
+  newest.reserve(taken_.size());
+  for (const auto& [task, event] : taken_) newest.push_back(rpc::ToProto(event));
+  taken_.clear();
+  log_.ShowMeasurements(std::move(newest));
   if (show_timer_ != nullptr) return;
   show_timer_ = loop_.After(kShowPause, [this] {
     show_timer_.reset();

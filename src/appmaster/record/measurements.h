@@ -3,14 +3,15 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "common/clock.h"
 #include "common/event_loop.h"
+#include "core/model/task_id.h"
 #include "core/record/job_event.h"
 #include "rpc/services/event_log.h"
 
@@ -46,7 +47,7 @@ class Measurements {
   rpc::EventLog& log_;
   const Duration pause_;
   const Keep keep_;
-  std::vector<v1::JobEvent> taken_;                ///< not shown yet
+  std::map<core::TaskId, core::JobEvent> taken_;   ///< the newest of each task, not shown yet
   std::unique_ptr<EventLoop::Handle> show_timer_;  ///< set while a pause lasts
   bool said_loss_ = false;
   std::unique_ptr<EventLoop::Handle> timer_;  ///< set while a new measurement waits to be stored

@@ -11,8 +11,6 @@
 #include "client/show/task_order.h"
 #include "client/submit/task_preview.h"
 #include "core/model/master_task.h"
-#include "jobfile/keys/key_table.h"
-#include "jobfile/values/secret_urls.h"
 
 namespace tony::client {
 namespace {
@@ -49,18 +47,11 @@ ContainerRow Total(const std::vector<ContainerRow>& rows) {
   return total;
 }
 
-/// The value; of secret addresses their servers alone, since dry runs are pasted into tickets.
-std::string ShownValue(const jobfile::Entry& entry) {
-  const auto match = jobfile::FindKey(entry.key);
-  const bool secret = match && match->key->type == jobfile::ValueType::kSecretUrls;
-  return secret ? jobfile::ShownSecretUrls(entry.Value()) : entry.Value();
-}
-
 std::string RenderConfiguration(const jobfile::Configuration& configuration) {
   std::string text = "Configuration:\n";
   for (const jobfile::Entry& entry : configuration.entries()) {
     absl::StrAppend(&text,
-                    SafeText(absl::StrCat("  ", entry.key, " = ", ShownValue(entry), "  (",
+                    SafeText(absl::StrCat("  ", entry.key, " = ", entry.ShownValue(), "  (",
                                           entry.OriginText(), ")")),
                     "\n");
   }
@@ -168,7 +159,7 @@ std::string RenderDryRunJson(const jobfile::LoadedJob& loaded) {
   json["framework"] = core::FrameworkName(job.framework);
   json["configuration"] = Json::object();
   for (const jobfile::Entry& entry : loaded.configuration.entries()) {
-    json["configuration"][entry.key] = {{"value", ShownValue(entry)},
+    json["configuration"][entry.key] = {{"value", entry.ShownValue()},
                                         {"origin", entry.OriginText()}};
   }
   json["src_dir"] = loaded.result.packaging.src_dir;

@@ -13,8 +13,6 @@
 #include "common/status_macros.h"
 #include "core/record/duration_text.h"
 #include "jobfile/configuration/configuration_loader.h"
-#include "jobfile/keys/key_table.h"
-#include "jobfile/values/secret_urls.h"
 
 namespace tony::client {
 namespace {
@@ -33,9 +31,7 @@ std::map<std::string, std::string> KeysOf(const StoredJob& job) {
   sources.job_file = job.folder.job_xml();
   const jobfile::LoadResult loaded = jobfile::LoadConfiguration(sources);
   for (const jobfile::Entry& entry : loaded.configuration.entries()) {
-    const auto match = jobfile::FindKey(entry.key);
-    const bool secret = match && match->key->type == jobfile::ValueType::kSecretUrls;
-    keys[entry.key] = secret ? jobfile::ShownSecretUrls(entry.Value()) : entry.Value();
+    keys[entry.key] = entry.ShownValue();
   }
   return keys;
 }

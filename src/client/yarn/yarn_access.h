@@ -17,8 +17,8 @@ namespace tony::client {
 /// How long an ApplicationMaster on another machine may be silent: a living one answers pings.
 inline constexpr std::chrono::seconds kMasterSilenceLimit{20};
 
-/// What names the cluster: tony.yarn.conf-dir, or else the environment. FailedPrecondition –
-/// neither does.
+/// The options that name the cluster, by tony.yarn.conf-dir or else by the environment.
+/// FailedPrecondition – neither names one.
 absl::StatusOr<backend::YarnClusterOptions> OptionsOfCluster(const Environment& environment,
                                                              const jobfile::YarnSettings& yarn);
 

@@ -2,6 +2,7 @@
 #include "core/alerts/alert.h"
 
 #include <array>
+#include <chrono>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
@@ -35,25 +36,18 @@ std::string OneLine(const std::string& text, size_t most) {
   return line;
 }
 
-/// 2026-01-31T12:00:00Z, by the days' arithmetic of Howard Hinnant's "chrono-compatible low-level
-/// date algorithms".
+/// 2026-01-31T12:00:00Z.
 std::string UtcTime(int64_t unix_millis) {
-  const int64_t seconds = unix_millis / 1000;
-  const int64_t days = seconds / 86'400 + 719'468;
-  const int64_t of_day = seconds % 86'400;
-  const int64_t era = days / 146'097;
-  const int64_t day_of_era = days - era * 146'097;
-  const int64_t year_of_era =
-      (day_of_era - day_of_era / 1'460 + day_of_era / 36'524 - day_of_era / 146'096) / 365;
-  const int64_t day_of_year =
-      day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-  const int64_t shifted_month = (5 * day_of_year + 2) / 153;
-  const int64_t day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
-  const int64_t month = shifted_month < 10 ? shifted_month + 3 : shifted_month - 9;
-  const int64_t year = year_of_era + era * 400 + (month <= 2 ? 1 : 0);
-  const auto two = [](int64_t number) { return absl::StrCat(absl::Dec(number, absl::kZeroPad2)); };
-  return absl::StrCat(absl::Dec(year, absl::kZeroPad4), "-", two(month), "-", two(day), "T",
-                      two(of_day / 3'600), ":", two(of_day / 60 % 60), ":", two(of_day % 60), "Z");
+  namespace chrono = std::chrono;
+  const chrono::sys_seconds time(chrono::seconds(unix_millis / 1000));
+  const auto midnight = chrono::floor<chrono::days>(time);
+  const chrono::year_month_day date(midnight);
+  const chrono::hh_mm_ss clock(time - midnight);
+  const auto two = [](auto number) { return absl::Dec(number, absl::kZeroPad2); };
+  return absl::StrCat(absl::Dec(static_cast<int>(date.year()), absl::kZeroPad4), "-",
+                      two(static_cast<unsigned>(date.month())), "-",
+                      two(static_cast<unsigned>(date.day())), "T", two(clock.hours().count()), ":",
+                      two(clock.minutes().count()), ":", two(clock.seconds().count()), "Z");
 }
 
 std::string GuiltyName(const Alert& alert) {

@@ -1,4 +1,4 @@
-// What a webhook is told about a job's start, restarts, hangs and end.
+// Messages that tell webhooks of a job's start, restarts, hangs and end.
 #pragma once
 
 #include <cstdint>

@@ -28,8 +28,7 @@ inline constexpr std::chrono::seconds kLongestAlertPause{60};
 /// 1. What a receiver refuses for good is not sent again: every answer but 408, 429 and 5xx, also a
 ///    redirection, which is not followed.
 /// 2. The pauses are 1, 2, 4, 8 and 16 s, each changed by up to a quarter, so that the alerts of
-/// many
-///    jobs do not come together again.
+///    many jobs do not come together again.
 /// 3. A longer Retry-After is obeyed, up to kLongestAlertPause.
 /// `tries`: those made so far, 1 or more. `random`: a number from 0 to 1.
 std::optional<Duration> NextAlertTry(int tries, const AlertAnswer& answer, double random);

@@ -13,6 +13,10 @@ constexpr int kMessagesPerSecond = 100;
 /// for the answer to the first.
 constexpr double kMostOfLease = 0.4;
 
+/// Pauses from this one on end with whole seconds.
+constexpr std::chrono::milliseconds kLongPause{3000};
+constexpr std::chrono::milliseconds kTolerance{20};
+
 std::chrono::milliseconds Spread(int64_t tasks) {
   return std::chrono::milliseconds(tasks * 1000 / kMessagesPerSecond);
 }
@@ -31,6 +35,18 @@ std::chrono::milliseconds HeartbeatPause(const Timeouts& timeouts, int64_t tasks
   const auto most =
       std::chrono::duration_cast<std::chrono::milliseconds>(LeaseOf(timeouts) * kMostOfLease);
   return std::max(timeouts.heartbeat_interval, std::min(Spread(tasks), most));
+}
+
+std::chrono::milliseconds LeaseFor(int64_t tasks) {
+  return std::chrono::ceil<std::chrono::milliseconds>(Spread(tasks) / kMostOfLease);
+}
+
+// The tolerance is for a timer that is a little early: its next pause would be a second shorter.
+std::chrono::milliseconds NextHeartbeat(std::chrono::milliseconds pause, int64_t now) {
+  if (pause < kLongPause) return pause;
+  constexpr int64_t kSecond = 1000;
+  const int64_t at = (now + pause.count() + kTolerance.count()) / kSecond * kSecond;
+  return std::chrono::milliseconds(at - now);
 }
 
 std::chrono::milliseconds MeasurementPause(const Timeouts& timeouts, int64_t tasks) {

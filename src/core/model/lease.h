@@ -21,6 +21,14 @@ std::chrono::milliseconds LeaseOf(const Timeouts& timeouts);
 /// them; at least two heartbeats fit into a lease.
 std::chrono::milliseconds HeartbeatPause(const Timeouts& timeouts, int64_t tasks);
 
+/// The shortest lease in which HeartbeatPause() can be as long as `tasks` executors need.
+std::chrono::milliseconds LeaseFor(int64_t tasks);
+
+/// The time from `now` (Unix time in milliseconds) to the next heartbeat of an executor that sends
+/// one each `pause`. Long pauses end with whole seconds, at most one earlier: the heartbeats of
+/// many executors then come together, and the ApplicationMaster wakes once for all of them.
+std::chrono::milliseconds NextHeartbeat(std::chrono::milliseconds pause, int64_t now);
+
 /// How long an executor may keep measurements back, so that many executors do not send one message
 /// for each. With few tasks it is the pause between two measurements.
 std::chrono::milliseconds MeasurementPause(const Timeouts& timeouts, int64_t tasks);

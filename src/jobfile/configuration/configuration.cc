@@ -10,6 +10,7 @@
 #include "jobfile/keys/key_table.h"
 #include "jobfile/keys/value_check.h"
 #include "jobfile/values/paths.h"
+#include "jobfile/values/secret_urls.h"
 #include "jobfile/values/values.h"
 
 namespace tony::jobfile {
@@ -48,6 +49,12 @@ std::string Entry::Value() const {
     for (const std::string& item : SplitList(setting.value)) items.push_back(item);
   }
   return JoinList(items);
+}
+
+std::string Entry::ShownValue() const {
+  const std::optional<KeyMatch> match = FindKey(key);
+  const bool secret = match && match->key->type == ValueType::kSecretUrls;
+  return secret ? ShownSecretUrls(Value()) : Value();
 }
 
 std::string Entry::OriginText() const {

@@ -45,6 +45,8 @@ struct Entry {
 
   /// The value of the only setting, or the joined list of several.
   std::string Value() const;
+  /// Value() for people's eyes: of secret addresses (ValueType::kSecretUrls) the servers alone.
+  std::string ShownValue() const;
   /// The origins of all settings, separated by commas.
   std::string OriginText() const;
   /// Where the value was set before it came into a job's record; OriginText() if that is not said.

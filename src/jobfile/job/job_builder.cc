@@ -12,6 +12,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "core/model/lease.h"
 #include "jobfile/job/framework.h"
 #include "jobfile/job/horovod_settings.h"
 #include "jobfile/job/job_name.h"
@@ -54,6 +55,13 @@ core::Timeouts BuildTimeouts(const Configuration& configuration) {
   timeouts.localization = configuration.GetDuration("tony.task.localization-timeout-ms");
   timeouts.last_events = configuration.GetDuration("tony.am.wait-client-signal-stop-timeout-sec");
   return timeouts;
+}
+
+/// A lease is no longer than this, and the ApplicationMaster of many tasks needs rare heartbeats.
+std::chrono::milliseconds DefaultReattach(const core::JobDescription& job, bool on_yarn) {
+  if (on_yarn) return kReattachOnYarn;
+  return std::max(job.timeouts.reattach,
+                  std::min(core::LeaseFor(job.CountTasks()), core::HeartbeatTimeout(job.timeouts)));
 }
 
 core::LogPolicy BuildLogPolicy(const Configuration& configuration) {
@@ -244,8 +252,8 @@ BuildResult BuildJob(const Configuration& configuration, FileChecks file_checks)
   if (result.job.types.empty() || result.job.preprocess) {
     BuildMasterCommand(configuration, &result);
   }
-  if (on_yarn && !configuration.IsSet("tony.am.reattach-timeout-ms")) {
-    result.job.timeouts.reattach = kReattachOnYarn;
+  if (!configuration.IsSet("tony.am.reattach-timeout-ms")) {
+    result.job.timeouts.reattach = DefaultReattach(result.job, on_yarn);
   }
   if (result.backend != Backend::kLocal) {
     // Only these need the limit: the local backend grants a gang all of its containers or none.

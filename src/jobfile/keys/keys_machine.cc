@@ -53,7 +53,8 @@ KeyGroup MasterWaitKeys() {
        .minimum = 1,
        .meaning = "How long tasks go on without an ApplicationMaster, and how long a restarted one "
                   "waits for them. On YARN, which may take ten minutes to start another one, the "
-                  "default is 900000."},
+                  "default is 900000; elsewhere it is longer for more than 400 tasks, 25000 from "
+                  "1,000 on, so that their heartbeats can be rarer."},
       {.name = "tony.am.silence-timeout-ms",
        .type = ValueType::kMilliseconds,
        .default_value = "300000",

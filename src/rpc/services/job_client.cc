@@ -117,12 +117,11 @@ class JobClient::FollowStream : public grpc::ClientReadReactor<v1::JobEvent> {
       context_.TryCancel();
       return;
     }
-    // Events of a kind unknown to this version are left out.
-    absl::StatusOr<core::JobEvent> event = FromProto(incoming_);
-    if (event.ok()) call_.Tell([&] { Take(*std::move(event)); });
-    if (event.ok() && event->sequence == 0) TakeAlso();
-    if (!event.ok())
-      LogDebug("an event of an unknown kind is left out", {{"sequence", incoming_.sequence()}});
+    Hear(incoming_);
+    // Only a measurement brings others along.
+    for (const v1::JobEvent& measured : incoming_.also()) {
+      if (incoming_.sequence() == 0 && measured.sequence() == 0) Hear(measured);
+    }
     StartRead(&incoming_);
   }
 
@@ -138,17 +137,18 @@ class JobClient::FollowStream : public grpc::ClientReadReactor<v1::JobEvent> {
   }
 
  private:
+  /// Events of a kind unknown to this version are left out.
+  void Hear(const v1::JobEvent& message) {
+    absl::StatusOr<core::JobEvent> event = FromProto(message);
+    if (!event.ok()) {
+      return LogDebug("an event of an unknown kind is left out",
+                      {{"sequence", message.sequence()}});
+    }
+    call_.Tell([&] { Take(*std::move(event)); });
+  }
   void Take(core::JobEvent event) {
     if (event.sequence != 0) return callbacks_.on_event(std::move(event));
     if (callbacks_.on_measurement) callbacks_.on_measurement(std::move(event));
-  }
-
-  /// The measurements that came along with one.
-  void TakeAlso() {
-    for (const v1::JobEvent& measured : incoming_.also()) {
-      absl::StatusOr<core::JobEvent> event = FromProto(measured);
-      if (event.ok() && event->sequence == 0) call_.Tell([&] { Take(*std::move(event)); });
-    }
   }
 
   const std::unique_ptr<v1::JobService::Stub> stub_;

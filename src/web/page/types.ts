@@ -7,7 +7,6 @@ export interface Exit {
   description: string;
   code: number | null;
   signal: number | null;
-  /** The last lines that it printed. */
   tail: string[];
 }
 

@@ -36,6 +36,26 @@ TEST(HeartbeatPause, GrowsWithTheTasksAsFarAsTheLeaseAllows) {
   EXPECT_EQ(HeartbeatPause(timeouts, 100'000), milliseconds(9000));
 }
 
+TEST(HeartbeatPause, HasALeaseThatIsLongEnoughForIt) {
+  Timeouts timeouts;
+  timeouts.reattach = LeaseFor(1000);
+  EXPECT_EQ(timeouts.reattach, milliseconds(25'000));
+  EXPECT_EQ(HeartbeatPause(timeouts, 1000), milliseconds(10'000));
+}
+
+TEST(NextHeartbeat, EndsALongPauseWithAWholeSecond) {
+  EXPECT_EQ(NextHeartbeat(milliseconds(10'000), 50'400), milliseconds(9'600));
+  EXPECT_EQ(NextHeartbeat(milliseconds(10'000), 60'000), milliseconds(10'000));
+  EXPECT_EQ(NextHeartbeat(milliseconds(10'000), 59'990), milliseconds(10'010));  // an early timer
+  EXPECT_EQ(NextHeartbeat(milliseconds(10'000), 60'300), milliseconds(9'700));   // a late one
+  EXPECT_EQ(NextHeartbeat(milliseconds(3'900), 60'990), milliseconds(3'010));
+}
+
+TEST(NextHeartbeat, LeavesAShortPauseAlone) {
+  EXPECT_EQ(NextHeartbeat(milliseconds(1000), 50'400), milliseconds(1000));
+  EXPECT_EQ(NextHeartbeat(milliseconds(10), 50'400), milliseconds(10));
+}
+
 TEST(MeasurementPause, GrowsWithTheTasks) {
   Timeouts timeouts;
   timeouts.metrics_interval = milliseconds(200);

@@ -67,6 +67,13 @@ for step in range(100):
     writer.add_scalar("wondrous_loss", 1 / (step + 1), step)
 writer.flush()
 """
+# What a finger would miss: WCAG 2.2 asks for 24 pixels each way. A box to check has its label, too.
+SMALL_TARGETS = """
+    () => [...document.querySelectorAll("button, select, nav a, summary, label, input:not([type=checkbox])")]
+        .map((element) => ({text: element.textContent || element.ariaLabel, box: element.getBoundingClientRect()}))
+        .filter(({box}) => box.width > 0 && Math.min(box.width, box.height) < 24)
+        .map(({text, box}) => `${text} ${box.width} x ${box.height}`)
+"""
 WATCH_POLICY = """
     window.violations = [];
     document.addEventListener("securitypolicyviolation",
@@ -88,10 +95,14 @@ class Visits(JobTest):
         self.said, self.gate = self.pipe("said"), self.pipe("gate")
         driver = browsers.sync_playwright().start()
         self.addCleanup(driver.stop)
-        self.browser = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        self.browser = self.launch(driver)
         self.addCleanup(self.browser.close)
         self.complaints = []
         self.portal = None  # the newest one's process
+
+    def launch(self, driver):
+        """A browser, controlled by the given Playwright."""
+        return driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
 
     def enter(self, url, **context):
         """A visitor's page, with everything that the browser complains about in self.complaints."""
@@ -105,6 +116,23 @@ class Visits(JobTest):
         page.wait_for_selector("body.live")
         page.evaluate("() => { window.kept = true; }")
         return page
+
+    def start(self, *arguments, workers=2):
+        """A job whose workers have printed all they have to say."""
+        job = self.submit(TALK.format(said=self.said.path, gate=self.gate.path), *arguments, workers=workers)
+        for _ in range(workers):
+            self.said.read()
+        job.wait_until_running(*(f"worker:{index}" for index in range(workers)))
+        return job
+
+    def visit(self, job, **context):
+        """A visitor's page of the job."""
+        return self.enter(self.site.verb("open", job.id)["url"], **context)
+
+    def pid(self, job, task):
+        """The process of the task's program."""
+        tasks = self.site.verb("status", job.id)["tasks"]
+        return next(one["pid"] for one in tasks if one["task"] == task)
 
     def start_portal(self):
         """A portal of the site; returns the address to visit."""
@@ -133,23 +161,6 @@ class Visits(JobTest):
 
 class PageTest(Visits):
     """One job each, and one visitor."""
-
-    def start(self, *arguments, workers=2):
-        """A job whose workers have printed all they have to say."""
-        job = self.submit(TALK.format(said=self.said.path, gate=self.gate.path), *arguments, workers=workers)
-        for _ in range(workers):
-            self.said.read()
-        job.wait_until_running(*(f"worker:{index}" for index in range(workers)))
-        return job
-
-    def visit(self, job, **context):
-        """A visitor's page of the job."""
-        return self.enter(self.site.verb("open", job.id)["url"], **context)
-
-    def pid(self, job, task):
-        """The process of the task's program."""
-        tasks = self.site.verb("status", job.id)["tasks"]
-        return next(one["pid"] for one in tasks if one["task"] == task)
 
     def test_a_killed_worker_and_the_restart_are_seen_and_stop_asks_and_stops(self):
         job = self.start(*conf(am__retry_count=1))
@@ -243,6 +254,8 @@ class PageTest(Visits):
         page = self.visit(job, viewport={"width": 390, "height": 844}, color_scheme="dark")
         browsers.expect(self.row(page, "worker:1")).to_contain_text("RUNNING")
         self.assertEqual(page.evaluate("() => document.documentElement.scrollWidth"), 390)
+        self.assertEqual(page.evaluate(SMALL_TARGETS), [])
+        self.assertLess(page.locator(".log-tools").bounding_box()["height"], 160, "three rows")
         page.focus("#tasks .rows")
         page.keyboard.press("End")
         page.keyboard.press("Enter")
@@ -377,6 +390,7 @@ class PageTest(Visits):
         page = self.enter(self.start_portal(), viewport={"width": 360, "height": 700}, color_scheme="dark")
         browsers.expect(page.locator(".job .name")).to_have_count(1)
         self.assertLessEqual(page.evaluate("() => document.documentElement.scrollWidth"), 360)
+        self.assertEqual(page.evaluate(SMALL_TARGETS), [])
         later = self.submit("true", *conf(application__name="later"))
         self.assert_succeeds(later)
         names = page.locator(".job .name")

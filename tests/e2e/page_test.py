@@ -116,10 +116,9 @@ class Visits(JobTest):
         self.assertEqual(self.complaints, [])
 
     def picture(self, page, name):
-        """For people, where the environment says so."""
-        folder = os.environ.get("TONY_TEST_PICTURES")
-        if folder:
-            page.screenshot(path=f"{folder}/{name}.png", full_page=True)
+        """A picture for a person, in the folder TONY_PICTURES if there is one."""
+        if os.environ.get("TONY_PICTURES"):
+            page.screenshot(path=f"{os.environ['TONY_PICTURES']}/{name}.png", full_page=True)
 
     def row(self, page, task):
         """The row of a task in the table."""
@@ -400,11 +399,6 @@ class PageTest(Visits):
         expect(page.locator(".job .name")).to_have_count(2)
         self.assertEqual(page.evaluate("() => window.violations"), [])
         self.assertEqual(self.complaints, [])
-
-    def picture(self, page, name):
-        """A picture for a person, in the folder TONY_PICTURES if there is one."""
-        if os.environ.get("TONY_PICTURES"):
-            page.screenshot(path=f"{os.environ['TONY_PICTURES']}/{name}.png", full_page=True)
 
     def test_the_portal_on_a_narrow_dark_screen(self):
         job = self.submit("exit 3", *conf(application__name="a-rather-long-name-" + "x" * 60))

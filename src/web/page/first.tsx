@@ -142,7 +142,7 @@ export function VerdictCard({ job, errors, open }: VerdictProps) {
           {exit && `, which ${exit.description}`}
         </p>
       )}
-      {own ? <Excerpt error={own} open={open} /> : exit?.tail && <pre tabIndex={0}>{exit.tail}</pre>}
+      {own ? <Excerpt error={own} open={open} /> : exit && exit.tail.length > 0 && <pre tabIndex={0}>{exit.tail.join("\n")}</pre>}
       {errors?.after && (
         <details>
           <summary>Others printed errors because of it</summary>

@@ -7,7 +7,7 @@ export interface Exit {
   description: string;
   code: number | null;
   signal: number | null;
-  tail: string;
+  tail: string[];
 }
 
 export interface Verdict {

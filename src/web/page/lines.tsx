@@ -7,8 +7,10 @@ import { useSize, visibleRows } from "./window";
 export interface ShownLine {
   key: number;
   text: string;
-  /** "13:05:59 worker:1", in views of several logs. */
+  /** "13:05:59", in views of several logs. */
   prefix?: string;
+  /** Whose line it is, in views of several logs: "worker:1". */
+  task?: { name: string; color: number };
   hit?: boolean;
 }
 
@@ -49,6 +51,7 @@ function LineRow({ line, marker, current }: { line: ShownLine; marker: RegExp | 
   return (
     <div class={`line ${line.hit ? "hit" : ""} ${current ? "current" : ""}`}>
       {line.prefix && <span class="prefix">{line.prefix} </span>}
+      {line.task && <b class={`by by-${line.task.color}`}>{line.task.name} </b>}
       {marked(shown, marker).map(([part, hit], i) => (hit ? <mark key={i}>{part}</mark> : part))}
     </div>
   );

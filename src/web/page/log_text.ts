@@ -52,3 +52,15 @@ export function nextHit(current: number, count: number, step: 1 | -1): number {
   if (current < 0) return step > 0 ? 0 : count - 1;
   return (current + step + count) % count;
 }
+
+/** How many colours tell tasks apart; `.by-0` and so on in the style. */
+export const kTaskColors = 8;
+
+/** The colour of a task's name: neighbours differ, and a task keeps its own. */
+export function taskColor(task: string): number {
+  const colon = task.lastIndexOf(":");
+  const index = colon < 0 ? 0 : Number(task.slice(colon + 1)) || 0;
+  let type = 0;
+  for (const letter of colon < 0 ? task : task.slice(0, colon)) type = (type * 31 + letter.codePointAt(0)!) % 9973;
+  return (type * 3 + index) % kTaskColors;
+}

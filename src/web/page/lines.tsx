@@ -1,7 +1,8 @@
 // Shows lines of a log: only those in view exist. Keeps its place when lines come before or behind.
 import { h } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { cleaned, marked } from "./log_text";
+import { cleaned } from "./log_text";
+import { marked, type Marker } from "./marker";
 import { useSize, visibleRows } from "./window";
 
 export interface ShownLine {
@@ -16,7 +17,7 @@ export interface ShownLine {
 
 interface Props {
   lines: ShownLine[];
-  marker: RegExp | null;
+  marker: Marker | null;
   /** The line to bring into view; `turn` rises with each wish. */
   goal: { key: number; turn: number } | null;
   follow: boolean;
@@ -45,7 +46,7 @@ export function positionOf(lines: { key: number }[], key: number): number {
   return low;
 }
 
-function LineRow({ line, marker, current }: { line: ShownLine; marker: RegExp | null; current: boolean }) {
+function LineRow({ line, marker, current }: { line: ShownLine; marker: Marker | null; current: boolean }) {
   const text = cleaned(line.text);
   const shown = text.length > kMostCharacters ? `${text.slice(0, kMostCharacters)} …` : text;
   return (

@@ -4,7 +4,8 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { getJson, jobAddress } from "./api";
 import { clock } from "./format";
 import { Lines, type ShownLine } from "./lines";
-import { markerOf, nextHit, taskColor } from "./log_text";
+import { nextHit, taskColor } from "./log_text";
+import { isHit, markerOf } from "./marker";
 import { heldRows, kNoLines, linesBefore, withEarlier, withLater, type Ask, type MergedWindow } from "./merged_window";
 import { useRefresh } from "./refresh";
 import type { MergedLogs } from "./types";
@@ -25,7 +26,10 @@ interface Props {
 }
 
 export function MergedLog({ job, type, streams, pattern, hideOthers, alive, utc, since, jump }: Props) {
-  const match = hideOthers && pattern ? pattern : undefined;
+  const marker = useMemo(() => markerOf(pattern), [pattern]);
+  // What this browser cannot find in time, the server does; then only the hits are here.
+  const onlyHits = pattern !== "" && (hideOthers || !marker?.cheap);
+  const match = onlyHits ? pattern : undefined;
   const [view, setView] = useState<MergedWindow>(kNoLines);
   // All of a long job's logs are not read to their end, but as far as somebody looks.
   const [follow, setFollow] = useState(since !== undefined);
@@ -78,17 +82,15 @@ export function MergedLog({ job, type, streams, pattern, hideOthers, alive, utc,
   };
   useRefresh(load, alive ? 1_500 : 30_000, [wish, follow]);
 
-  const marker = useMemo(() => markerOf(pattern), [pattern]);
   const mixed = streams.includes(",");
   const lines = useMemo<ShownLine[]>(() => {
-    const single = marker && new RegExp(marker.source, marker.flags.replace("g", ""));
     const before = linesBefore(view);
     return heldRows(view).map(([millis, task, , stream, text], i) => ({
       key: before + i,
       text,
       prefix: millis === null ? "        " : clock(millis, utc),
       task: { name: mixed ? `${task} ${stream === "stderr" ? "err" : "out"}` : task, color: taskColor(task) },
-      hit: match !== undefined || (single?.test(text) ?? false),
+      hit: match !== undefined || (marker !== null && isHit(text, marker)),
     }));
   }, [view, marker, utc, mixed]);
   const hits = useMemo(() => (pattern ? lines.filter((line) => line.hit) : []), [lines, pattern]);
@@ -129,6 +131,7 @@ export function MergedLog({ job, type, streams, pattern, hideOthers, alive, utc,
           </span>
         )}
         {reading && <span class="quiet">reading …</span>}
+        {onlyHits && !hideOthers && <span class="quiet">Only the lines that match: the pattern has too many repetitions to mark it among others.</span>}
         {view.notes.map((note) => (
           <span key={note} class="missing">
             {note}

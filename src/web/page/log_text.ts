@@ -14,36 +14,10 @@ export function combined(pattern: string, level: string): string {
   return `(?:${pattern}).*(?:${wanted})|(?:${wanted}).*(?:${pattern})`;
 }
 
-/** The browser's expression for an RE2 pattern, to mark what was found; null where they differ too much. */
-export function markerOf(pattern: string): RegExp | null {
-  if (!pattern) return null;
-  const folded = /\(\?i\)/.test(pattern);
-  try {
-    return new RegExp(pattern.replace(/\(\?i\)/g, ""), folded ? "gi" : "g");
-  } catch {
-    return null;
-  }
-}
-
 /** A line without colours, and of a progress bar that overwrites itself only the last state. */
 export function cleaned(text: string): string {
   const plain = text.replace(/\x1b\[[0-9;?]*[A-Za-z]/g, "").replace(/\r+$/, "");
   return plain.slice(plain.lastIndexOf("\r") + 1);
-}
-
-/** The parts of a line, and whether each is a hit. */
-export function marked(text: string, marker: RegExp | null): [string, boolean][] {
-  if (!marker) return [[text, false]];
-  const parts: [string, boolean][] = [];
-  let at = 0;
-  for (const match of text.matchAll(marker)) {
-    if (match[0] === "") continue;
-    if (match.index! > at) parts.push([text.slice(at, match.index), false]);
-    parts.push([match[0], true]);
-    at = match.index! + match[0].length;
-  }
-  if (at < text.length || parts.length === 0) parts.push([text.slice(at), false]);
-  return parts;
 }
 
 /** The position of the hit to go to: the next or last one from `current`, round at the ends. */

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { cleaned, combined, kTaskColors, marked, markerOf, nextHit, taskColor } from "../../../src/web/page/log_text";
+import { cleaned, combined, kTaskColors, nextHit, taskColor } from "../../../src/web/page/log_text";
+import { marked, markerOf } from "../../../src/web/page/marker";
 import { hasNewer, kMostLines, openAt, openEnd, withEnd, withNewer, withOlder, type Read } from "../../../src/web/page/log_window";
 import type { LogBlock } from "../../../src/web/page/types";
 

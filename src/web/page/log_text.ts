@@ -14,10 +14,16 @@ export function combined(pattern: string, level: string): string {
   return `(?:${pattern}).*(?:${wanted})|(?:${wanted}).*(?:${pattern})`;
 }
 
-/** A line without colours, and of a progress bar that overwrites itself only the last state. */
+/** What a terminal would obey: colours and cursors (CSI), titles and links (OSC), and other sequences. */
+const kSequences = /\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]P_^X][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])/g;
+/** Other controls, and characters that turn the direction of those behind them: a line could show what it does not say. */
+const kUnseen = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+
+/** A line as it may be shown: without what a terminal would obey, and of a progress bar that overwrites itself only the
+ * last state. */
 export function cleaned(text: string): string {
-  const plain = text.replace(/\x1b\[[0-9;?]*[A-Za-z]/g, "").replace(/\r+$/, "");
-  return plain.slice(plain.lastIndexOf("\r") + 1);
+  const plain = text.replace(kSequences, "").replace(/\r+$/, "");
+  return plain.slice(plain.lastIndexOf("\r") + 1).replace(kUnseen, "\ufffd");
 }
 
 /** The position of the hit to go to: the next or last one from `current`, round at the ends. */

@@ -103,6 +103,18 @@ test("hits are gone through in a ring", () => {
   assert.equal(nextHit(0, 0, 1), -1);
 });
 
+test("a line shows what it says, whatever a terminal would make of it", () => {
+  assert.equal(cleaned("\x1b]0;a title\x07text"), "text");
+  assert.equal(cleaned("\x1b]8;;http://elsewhere/\x1b\\a link\x1b]8;;\x1b\\!"), "a link!");
+  assert.equal(cleaned("\x1b[2J\x1b[1;31mred\x1b[0m"), "red");
+  assert.equal(cleaned("\x1bPq#0\x1b\\after"), "after");
+  assert.equal(cleaned("\x1b(Bplain"), "plain");
+  assert.equal(cleaned("exe\u202etxt.\u2066x"), "exe\ufffdtxt.\ufffdx");
+  assert.equal(cleaned("bell\x07 nul\x00\ttab"), "bell\ufffd nul\ufffd\ttab");
+  assert.equal(cleaned("\x1b]an end that never comes"), "");
+  assert.equal(cleaned("10%\r55%\r100%\r\n".trimEnd()), "100%");
+});
+
 test("what matches is marked; colours and overwritten progress are not shown", () => {
   assert.deepEqual(marked("a loss=nan b", markerOf("loss=\\w+")), [["a ", false], ["loss=nan", true], [" b", false]]);
   assert.deepEqual(marked("Error", markerOf("(?i)error")), [["Error", true]]);

@@ -236,6 +236,41 @@ class PageTest(Visits):
         self.gate.write()
         self.assert_succeeds(job)
 
+    def test_logs_of_all_tasks_are_one_by_time(self):
+        job = self.start(workers=3)
+        page = self.visit(job)
+        expect, lines, place = browsers.expect, page.locator("#logs .lines"), page.locator("#logs .place")
+        expect(page.locator("#logs input[list]")).not_to_have_value("")
+        page.fill("#logs input[list]", "worker*")
+        # A follower is at the end of 9,003 lines, of which those in view exist.
+        expect(place).to_contain_text("9,003 lines", timeout=DEADLINE_MILLIS)
+        expect(lines).to_contain_text("here is the needle")
+        self.assertLess(page.locator("#logs .line").count(), 100)
+        # Each task has its name before its lines, and a colour.
+        page.fill("#logs input.pattern", "needle")
+        page.check("text=hide others")
+        names = page.locator("#logs .line .by")
+        expect(names).to_have_count(3, timeout=DEADLINE_MILLIS)
+        self.assertEqual({name.strip() for name in names.all_inner_texts()}, {"worker:0", "worker:1", "worker:2"})
+        colors = names.evaluate_all("(names) => names.map((name) => getComputedStyle(name).color)")
+        self.assertEqual(len(set(colors)), 3)
+        page.uncheck("text=hide others")
+        page.keyboard.press("Tab")
+        page.fill("#logs input.pattern", "")
+        # From the start on only as much is read as somebody looks at.
+        page.select_option("#logs select[aria-label=Time]", label="all")
+        expect(place).to_contain_text("2,000 lines, and more below", timeout=DEADLINE_MILLIS)
+        expect(lines).to_contain_text("step=1 loss=0.1")
+        lines.evaluate("(box) => box.scrollTo(0, box.scrollHeight)")
+        expect(place).to_contain_text("4,000 lines", timeout=DEADLINE_MILLIS)
+        self.picture(page, "merged")
+        page.check("#logs .place input[type=checkbox]")
+        expect(place).to_contain_text("9,003 lines", timeout=DEADLINE_MILLIS)
+        expect(lines).to_contain_text("here is the needle")
+        self.assert_content(page)
+        self.gate.write(3)
+        self.assert_succeeds(job)
+
     def test_a_job_ends_and_its_page_keeps_what_it_showed(self):
         job = self.start()
         page = self.visit(job)

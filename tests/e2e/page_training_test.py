@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The live page of a real training, an example with its own TensorBoard, in a real browser.
+"""The live page of a real training, an example and its TensorBoard, in a real browser.
 
 `page_training_test.py PROGRAMS [unittest's arguments]`. Exit status 77: there is no Chromium.
 """
@@ -21,6 +21,8 @@ import machine
 
 # TensorFlow is imported by four tasks at once, and again when the job begins anew.
 PATIENCE_MILLIS = 6 * DEADLINE_MILLIS
+TENSORBOARD = ('exec {python} -m tensorboard.main --logdir "$TB_LOG_DIR" --host 127.0.0.1 --port "$TB_PORT" '
+               "--reload_interval 1")
 TASKS = ("chief:0", "worker:0", "worker:1", "ps:0")
 
 
@@ -38,16 +40,19 @@ class TrainingTest(examples.TensorFlowParameterServer, page_test.Visits):
             browsers.expect(row.locator(".attempt")).to_have_text(str(attempt), timeout=PATIENCE_MILLIS)
 
     def test_a_training_is_watched_loses_a_worker_goes_on_and_is_stopped(self):
-        job = self.start("--slow-step-seconds 0.2", retries=1)
+        # In a task of its own: the example's chief starts it with nice, and a busy machine lets it wait.
+        job = self.start("--slow-step-seconds 0.5", retries=1, conf=(
+            f"tony.application.tensorboard-log-dir={self.site.folder}/checkpoints/tensorboard",
+            "tony.tensorboard.memory=1g", f"tony.tensorboard.command={TENSORBOARD.format(python=self.python)}"))
         page = self.enter(self.open_page(job))
         self.assert_runs(page, 1)
-        # The example's own summaries, in TensorBoard's frame.
+        # The example's own summaries, in TensorBoard's frame: it asks for no news by itself.
+        self.wait_for_steps(job, examples.CHECKPOINT_EVERY + 1)
         page.get_by_role("button", name="Show it here").click(timeout=PATIENCE_MILLIS)
         frame = page.frame_locator("#program iframe")
         browsers.expect(frame.locator("scalar-card").first).to_contain_text("loss", timeout=PATIENCE_MILLIS)
         browsers.expect(frame.locator("scalar-card line-chart canvas, scalar-card line-chart svg").first).to_be_visible(
             timeout=PATIENCE_MILLIS)
-        self.wait_for_steps(job, examples.CHECKPOINT_EVERY + 1)
         self.picture(page, "training")
 
         # Python says on its way out where it was.

@@ -126,9 +126,9 @@ const core::ObservedJob& JobPage::Job() {
   return job_;
 }
 
-web::EventPage JobPage::Events(int64_t after, size_t limit) {
+void JobPage::ReadEvents(int64_t after, size_t limit, TakeEvents take) {
   web::EventPage page;
-  std::lock_guard lock(parts_.events.mutex());
+  std::unique_lock lock(parts_.events.mutex());
   int64_t next = after + 1;
   while (const std::shared_ptr<const v1::JobEvent> event = parts_.events.NextLocked(next)) {
     if (page.events.size() == limit) {
@@ -138,7 +138,8 @@ web::EventPage JobPage::Events(int64_t after, size_t limit) {
     next = event->sequence() + 1;
     page.events.push_back(rpc::EventToNumericJson(*event));
   }
-  return page;
+  lock.unlock();
+  take(std::move(page));
 }
 
 void LocalPageEntry::Finish(std::function<void()> done) {

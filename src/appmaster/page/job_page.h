@@ -86,7 +86,7 @@ class JobPage : public web::JobSource {
   int64_t UnixMillis() const override { return parts_.clock.UnixMillis(); }
   const core::JobMetrics& metrics() const override { return parts_.metrics; }
   const std::vector<web::ConfigKey>& config() const override { return parts_.config; }
-  web::EventPage Events(int64_t after, size_t limit) override;
+  void ReadEvents(int64_t after, size_t limit, TakeEvents take) override;
   void Stop(const std::string& why) override { parts_.stop(why); }
   void FindPrevious(TakePrevious take) override {
     if (parts_.previous == nullptr) return take(std::nullopt);

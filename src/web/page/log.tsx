@@ -186,17 +186,15 @@ export function Logs({ job, tasks, chosen, choose, alive, utc, now }: Props) {
           <input type="checkbox" checked={hideOthers} onChange={(event) => setHideOthers(event.currentTarget.checked)} /> hide
           others
         </label>
-        {!merged && (
-          <button
-            onClick={() => {
-              setTyped("");
-              setLevel("errors");
-              setJump({ pattern: combined("", "errors"), turn: jump.turn + 1 });
-            }}
-          >
-            First error
-          </button>
-        )}
+        <button
+          onClick={() => {
+            setTyped("");
+            setLevel("errors");
+            setJump({ pattern: combined("", "errors"), turn: jump.turn + 1 });
+          }}
+        >
+          First error
+        </button>
       </div>
       {merged ? (
         <MergedLog
@@ -208,6 +206,7 @@ export function Logs({ job, tasks, chosen, choose, alive, utc, now }: Props) {
           alive={alive}
           utc={utc}
           since={since}
+          jump={jump}
         />
       ) : usedAttempt > 0 || master || stream === "executor" ? (
         <OneLog

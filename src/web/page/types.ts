@@ -122,6 +122,8 @@ export interface MergedLogs {
   rows: [Millis | null, string, number, string, string][];
   next: string | null;
   more: boolean;
+  /** Absent: the server is of an earlier version. */
+  notes?: string[];
 }
 
 export interface FoundError {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { cleaned, combined, marked, markerOf, nextHit } from "../../../src/web/page/log_text";
+import { cleaned, combined, kTaskColors, nextHit, taskColor } from "../../../src/web/page/log_text";
+import { marked, markerOf } from "../../../src/web/page/marker";
 import { hasNewer, kMostLines, openAt, openEnd, withEnd, withNewer, withOlder, type Read } from "../../../src/web/page/log_window";
 import type { LogBlock } from "../../../src/web/page/types";
 
@@ -118,4 +119,11 @@ test("a pattern and a level together want both", () => {
   assert.ok(matches("step 7: fatal"));
   assert.ok(!matches("step 7 is fine"));
   assert.equal(combined("", ""), "");
+});
+
+test("neighbours have different colours, and each keeps its own", () => {
+  const colors = Array.from({ length: kTaskColors }, (_, i) => taskColor(`worker:${i}`));
+  assert.equal(new Set(colors).size, kTaskColors);
+  assert.equal(taskColor("worker:3"), colors[3]);
+  assert.ok([taskColor("am"), taskColor("ps:0")].every((color) => color >= 0 && color < kTaskColors));
 });

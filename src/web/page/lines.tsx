@@ -65,6 +65,12 @@ export function Lines(props: Props) {
   const first = useRef<{ key: number; rest: number } | null>(null);
   const reached = useRef(0);
 
+  /** Keeps which line is at the top. */
+  const keepFirst = (box: HTMLDivElement) => {
+    const at = lines[Math.floor(box.scrollTop / kLineHeight)];
+    first.current = at ? { key: at.key, rest: box.scrollTop % kLineHeight } : null;
+  };
+
   // Before the new lines are painted: to the goal, to the end, or to the line that was at the top.
   useLayoutEffect(() => {
     const box = element.current!;
@@ -77,7 +83,11 @@ export function Lines(props: Props) {
     } else if (first.current) {
       to = positionOf(lines, first.current.key) * kLineHeight + first.current.rest;
     }
-    if (to !== null && Math.abs(to - box.scrollTop) >= 1) box.scrollTop = to;
+    if (to !== null && Math.abs(to - box.scrollTop) >= 1) {
+      box.scrollTop = to;
+      // Its event comes later, and more lines may come before it, which would lead back to the line of before.
+      keepFirst(box);
+    }
     setTop(box.scrollTop);
   }, [lines, goal, follow, height]);
 
@@ -85,8 +95,7 @@ export function Lines(props: Props) {
     const box = element.current!;
     const down = box.scrollTop > top;
     setTop(box.scrollTop);
-    const at = lines[Math.floor(box.scrollTop / kLineHeight)];
-    first.current = at ? { key: at.key, rest: box.scrollTop % kLineHeight } : null;
+    keepFirst(box);
     const rest = box.scrollHeight - box.clientHeight - box.scrollTop;
     if (!down && follow && rest > 2 * kLineHeight) props.setFollow(false);
     if (box.scrollTop < box.clientHeight * 2) props.onTop?.();

@@ -4,7 +4,6 @@
 `page_test.py PROGRAMS [unittest's arguments]`. Exit status 77: there is no Chromium.
 """
 
-import json
 import os
 import pathlib
 import re
@@ -91,7 +90,6 @@ class Visits(JobTest):
         self.browser = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         self.addCleanup(self.browser.close)
         self.complaints = []
-        self.portal = None  # the newest one's process
 
     def enter(self, url, **context):
         """A visitor's page, with everything that the browser complains about in self.complaints."""
@@ -105,15 +103,6 @@ class Visits(JobTest):
         page.wait_for_selector("body.live")
         page.evaluate("() => { window.kept = true; }")
         return page
-
-    def start_portal(self):
-        """A portal of the site; returns the address to visit."""
-        portal = subprocess.Popen(self.site.command("tony", "portal", "--json"), env=self.site.environment,
-                                  cwd=self.site.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
-        for clean_up in (portal.stdout.close, portal.wait, portal.terminate):
-            self.addCleanup(clean_up)
-        self.portal = portal
-        return json.loads(portal.stdout.readline())["url"]
 
     def assert_content(self, page):
         """It is the page that was opened, and the browser has had nothing to complain about."""

@@ -4,7 +4,6 @@
 `page_test.py PROGRAMS [unittest's arguments]`. Exit status 77: there is no Chromium.
 """
 
-import json
 import os
 import pathlib
 import re
@@ -98,7 +97,6 @@ class Visits(JobTest):
         self.browser = self.launch(driver)
         self.addCleanup(self.browser.close)
         self.complaints = []
-        self.portal = None  # the newest one's process
 
     def launch(self, driver):
         """A browser, controlled by the given Playwright."""
@@ -133,15 +131,6 @@ class Visits(JobTest):
         """The process of the task's program."""
         tasks = self.site.verb("status", job.id)["tasks"]
         return next(one["pid"] for one in tasks if one["task"] == task)
-
-    def start_portal(self):
-        """A portal of the site; returns the address to visit."""
-        portal = subprocess.Popen(self.site.command("tony", "portal", "--json"), env=self.site.environment,
-                                  cwd=self.site.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
-        for clean_up in (portal.stdout.close, portal.wait, portal.terminate):
-            self.addCleanup(clean_up)
-        self.portal = portal
-        return json.loads(portal.stdout.readline())["url"]
 
     def assert_content(self, page):
         """It is the page that was opened, and the browser has had nothing to complain about."""

@@ -5,8 +5,11 @@ runs, and in the portal when job and cluster are gone.
 `yarn_page_test.py PROGRAMS [unittest's arguments]`. Exit status 77: Hadoop cannot run here, or there is no Chromium.
 """
 
+import contextlib
 import json
+import os
 import pathlib
+import signal
 import sys
 import threading
 import time
@@ -244,9 +247,27 @@ class YarnPageTest(page_test.Visits):
         page.check("text=hide others")
         expect(page.locator("#logs .lines")).to_contain_text("done by 1", timeout=PATIENCE_MILLIS)
         expect(page.locator("#logs .lines")).to_contain_text("worker:0 out hello from 0", timeout=PATIENCE_MILLIS)
+        # One executor does not answer: the lines of the other one are there, and a sentence.
+        silent = machine.programs_of(job.id, "tony-executor")[0]
+        os.kill(silent, signal.SIGSTOP)
+        self.addCleanup(self.go_on, silent)
+        expect(page.locator("#logs .missing")).to_contain_text("did not answer within 2 s", timeout=DEADLINE_MILLIS)
+        lines, (note,) = self.merged(job, task="worker", match="done")
+        self.go_on(silent)
+        self.assertRegex(note, r"^worker:[01] did not answer within 2 s$")
+        self.assertEqual(len(lines), 1)
         self.picture(page, "yarn-merged")
+        expect(page.locator("#logs .missing")).to_have_count(0, timeout=DEADLINE_MILLIS)
+        self.assertEqual(page.evaluate("() => window.violations"), [])
+        self.assertEqual(self.complaints, [])
         self.gate.write(2)
         self.assertEqual(job.wait(tony_cli.DEADLINE_SECONDS), 0, job.describe())
+
+    @staticmethod
+    def go_on(pid):
+        """A stopped process runs again, if it is still there."""
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGCONT)
 
     def watch_download(self, job, master):
         """Downloads the large log. Returns by how many KiB the ApplicationMaster grew for it, and how many seconds its

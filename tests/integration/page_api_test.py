@@ -2,7 +2,6 @@
 
 import json
 import socket
-import subprocess
 
 import integration_case
 import machine
@@ -150,7 +149,8 @@ class PageApiTest(integration_case.JobTest):
         gate.write(2)
         self.assert_succeeds(job)
         # The portal merges them as well, now that the job is over.
-        portal = self.start_portal()
+        portal = Page(self.start_portal())
+        portal.enter()
         self.assertEqual(self.merge(portal, place, 2 * 20002), (merged, times))
 
     def merge(self, page, place, count):
@@ -168,17 +168,6 @@ class PageApiTest(integration_case.JobTest):
 
         self.assertTrue(machine.wait_until(read, tony_cli.DEADLINE_SECONDS), f"{len(merged)} lines")
         return merged, times
-
-    def start_portal(self):
-        """A visitor of a portal of the site."""
-        portal = subprocess.Popen(self.site.command("tony", "portal", "--json"), cwd=self.site.folder,
-                                  env=self.site.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                  stderr=subprocess.DEVNULL, text=True)
-        for clean_up in (portal.stdout.close, portal.wait, portal.terminate):
-            self.addCleanup(clean_up)
-        page = Page(json.loads(portal.stdout.readline())["url"])
-        page.enter()
-        return page
 
     def test_a_failure_and_what_it_printed(self):
         gate = self.pipe("gate")

@@ -92,18 +92,13 @@ class PageFuzzTest(integration_case.JobTest):
     def test_every_answer_of_the_portal_is_as_its_contract_says(self):
         job = self.submit("echo said", "--conf", f"tony.worker.env=API_TOKEN={PLANTED}")
         self.assert_succeeds(job)
-        portal = subprocess.Popen(self.site.command("tony", "portal", "--json"), cwd=self.site.folder,
-                                  env=self.site.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                  stderr=subprocess.DEVNULL, text=True)
-        for clean_up in (portal.stdout.close, portal.wait, portal.terminate):
-            self.addCleanup(clean_up)
-        page = Page(json.loads(portal.stdout.readline())["url"])
+        page = Page(self.start_portal())
         page.enter()
         self.ask_as_the_contract_says(page, CONFIGURATION.format(job=job.id))
         # The job's own API, which has the contract of a live page.
         page.base = f"{page.base}jobs/{job.id}/"
         self.ask_as_the_contract_says(page, CONFIGURATION.format(job=job.id))
-        self.assertIsNone(portal.poll())
+        self.assertIsNone(self.portal.poll())
 
     def test_every_answer_is_as_the_contract_says(self):
         job, page, master, gate = self.watched()

@@ -37,7 +37,7 @@ export function MergedLog({ job, type, streams, pattern, hideOthers, alive, utc,
   const [current, setCurrent] = useState(-1);
   const [trouble, setTrouble] = useState("");
   const wish = [job, type, streams, match ?? "", since ?? 0].join("\n");
-  const state = useRef({ view, wish, busy: false, follow });
+  const state = useRef({ view, wish, follow, work: null as { wish: string; done: Promise<void> } | null });
   state.current.follow = follow;
 
   useEffect(() => {
@@ -50,10 +50,7 @@ export function MergedLog({ job, type, streams, pattern, hideOthers, alive, utc,
 
   const ask: Ask = (cursor, limit) =>
     getJson<MergedLogs>(jobAddress(job, "logs", { task: type, streams, match, since, limit, cursor }));
-  /** Changes the window, unless that is under way already: whoever scrolls asks again. */
-  const change = async (make: (window: MergedWindow) => Promise<MergedWindow>) => {
-    if (state.current.busy) return;
-    state.current.busy = true;
+  const run = async (make: (window: MergedWindow) => Promise<MergedWindow>) => {
     try {
       const next = await make(state.current.view);
       if (state.current.wish !== wish) return;
@@ -63,16 +60,26 @@ export function MergedLog({ job, type, streams, pattern, hideOthers, alive, utc,
     } catch (error) {
       if (state.current.wish === wish) setTrouble((error as Error).message);
       throw error;
-    } finally {
-      state.current.busy = false;
     }
   };
+  /** Changes the window, unless that is under way already: whoever scrolls asks again. */
+  const change = (make: (window: MergedWindow) => Promise<MergedWindow>): Promise<void> => {
+    if (state.current.work?.wish === wish) return Promise.resolve();
+    const work = { wish, done: run(make) };
+    state.current.work = work;
+    return work.done.finally(() => {
+      if (state.current.work === work) state.current.work = null;
+    });
+  };
   const later = () => change((window) => withLater(ask, window)).catch(() => {});
+  /** Hits are looked for in as many lines as are held at a time; further ones when somebody comes to the last. */
+  const searches = (window: MergedWindow) => pattern !== "" && window.more && window.earlier.length === 0;
   const load = async (signal: AbortSignal) => {
     try {
+      if (state.current.work?.wish === wish) await state.current.work.done;
       do {
         const before = state.current.view;
-        const wanted = state.current.follow || before.parts.length === 0 || !before.more;
+        const wanted = state.current.follow || searches(before) || before.parts.length === 0 || !before.more;
         if (wanted) await change((window) => withLater(ask, window));
         if (!wanted || state.current.view === before) return;
       } while (!signal.aborted && state.current.view.more);
@@ -80,7 +87,7 @@ export function MergedLog({ job, type, streams, pattern, hideOthers, alive, utc,
       // What is wrong is shown, and the next turn tries again.
     }
   };
-  useRefresh(load, alive ? 1_500 : 30_000, [wish, follow]);
+  useRefresh(load, alive ? 1_500 : 30_000, [wish, follow, pattern]);
 
   const mixed = streams.includes(",");
   const lines = useMemo<ShownLine[]>(() => {
@@ -101,7 +108,8 @@ export function MergedLog({ job, type, streams, pattern, hideOthers, alive, utc,
   };
   const go = (step: 1 | -1) => {
     const index = nextHit(Math.min(current, hits.length - 1), hits.length, step);
-    if (index >= 0) goTo(index);
+    if (step > 0 && index === 0 && current >= 0 && view.more) void later();
+    else if (index >= 0) goTo(index);
   };
   const jumped = useRef(jump.turn);
   useEffect(() => {
@@ -111,7 +119,7 @@ export function MergedLog({ job, type, streams, pattern, hideOthers, alive, utc,
     goTo(0);
   }, [jump, hits]);
 
-  const reading = view.more && (follow || view.parts.length === 0);
+  const reading = view.more && (follow || searches(view) || view.parts.length === 0);
   return (
     <Fragment>
       <div class="tools" role="status">

@@ -194,6 +194,8 @@ export interface Advice {
   }[];
   /** All lines, as properties for the job file. */
   xml: string;
+  /** Why some or all questions were not asked: sentences without their full stop. */
+  reservations: string[];
 }
 
 /** Processes whose main threads are at the same place. */

@@ -91,6 +91,7 @@ inline std::vector<core::JobEventBody> FullBodies(const std::string& text) {
   changed.pid = 4'194'304;
   changed.exit = FullExit(text);
   changed.sentence = text;
+  changed.registering_millis = 1'500;
   core::Verdict verdict;
   verdict.outcome = core::Outcome::kKilled;
   verdict.reason = core::Reason::kClientGone;

@@ -9,6 +9,7 @@ import { memorySetting, taskPath } from "./format";
 import { Live } from "./live";
 import { Logs, LogsElsewhere, type Chosen } from "./log";
 import { useRefresh } from "./refresh";
+import { restartMarks } from "./restart_marks";
 import { StacksSection } from "./stacks";
 import { apply, kNothing, type News, type State } from "./store";
 import { Tasks } from "./tasks";
@@ -78,9 +79,9 @@ function useResource<T>(job: Job | null, resource: string, millis: number | null
 }
 
 const kRarely = 60_000;
-
 /** Above the number of any job's tasks. */
 const kMostTasks = 1_000_000;
+
 interface Contract {
   paths: Record<string, object>;
 }
@@ -150,7 +151,7 @@ function Page() {
   const [taken, setTaken] = useState(0);
   const stacks = useResource<Stacks>(proxied ? null : offered(job, "stacks"), "stacks", kRarely, [taken, job?.notes.length]);
   const memory = useMemo(() => memoryByType(config?.keys ?? []), [config]);
-  const restarts = useMemo(() => timeline.epochs.map((epoch) => epoch.millis), [timeline]);
+  const restarts = useMemo(() => restartMarks(timeline), [timeline]);
 
   useEffect(() => {
     if (job) document.title = `${job.state} – ${job.name || job.id}`;

@@ -79,7 +79,7 @@ void Executor::OnUsage(core::TaskUsage usage) {
   usage.progress = process_.progress();
   const auto silence = silence_.OnUsage(process_.last_output(), usage.cpu_seconds, clock_.Now());
   if (silence) Send(SilentMessage(run_, silence->millis, silence->cpu_share));
-  unsent_usages_.Add(std::move(usage));
+  unsent_usages_.Add(std::move(usage), clock_.Now());
   if (unsent_usages_.IsDue(clock_.Now())) SendMeasurements();
 }
 

@@ -105,6 +105,7 @@ void RecordedJobSource::ReadUsage() {
   for (const core::TaskMeasured& measured :
        rpc::ParseMeasurements(history::ReadUsage(stored_.folder))) {
     stored_.job.view.Measure(measured);
+    timeline_.Measure(measured, clock_.UnixMillis());
     changes_.OnMeasurement(measured.task);
   }
 }

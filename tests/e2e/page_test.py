@@ -179,6 +179,33 @@ class PageTest(Visits):
         browsers.expect(page.locator("h1")).to_contain_text("KILLED", timeout=DEADLINE_MILLIS)
         self.assertEqual(page.evaluate("() => window.violations"), [])
 
+    def test_a_task_that_starts_again_alone_is_marked_in_charts_and_the_timeline_says_where_the_time_went(self):
+        job = self.submit(f'echo step=1 > "$TONY_PROGRESS"; read < {self.gate.path}', workers=2,
+                          *conf(task__metrics_interval_ms=100, am__retry_count=1, worker__restart_scope="task"))
+        job.wait_until_running("worker:0", "worker:1")
+        page = self.visit(job)
+        chart = page.locator("#charts [role=img]").first
+        chart.scroll_into_view_if_needed()
+        browsers.expect(chart).to_have_attribute("aria-label", re.compile("worker:1"), timeout=DEADLINE_MILLIS)
+        self.assertNotIn("restart", chart.get_attribute("aria-label"))
+        os.kill(self.pid(job, "worker:1"), signal.SIGKILL)
+        browsers.expect(chart).to_have_attribute(
+            "aria-label", re.compile(r"; 1 restart of single tasks \(worker:1\)$"), timeout=DEADLINE_MILLIS)
+        browsers.expect(page.locator("#charts .legend")).to_have_text("task restarted")
+        page.click("text=The timeline as text")
+        twin = page.locator(".twin", has_text="worker:1")
+        browsers.expect(twin).to_contain_text(re.compile("first step after .* of run 2"), timeout=DEADLINE_MILLIS)
+        browsers.expect(twin).to_contain_text("failed at run 1")
+        browsers.expect(page.locator("#timeline .legend")).to_contain_text("first step")
+        # Too short to judge, which is said.
+        browsers.expect(page.locator("#advice")).to_contain_text("too short to judge", timeout=2 * DEADLINE_MILLIS)
+        self.picture(page, "restarts-wide-light")
+        page.emulate_media(color_scheme="dark")
+        self.picture(page, "restarts-wide-dark")
+        self.assert_content(page)
+        self.gate.write(2)
+        self.assert_succeeds(job)
+
     def test_a_rank_that_hangs_is_named_and_new_stacks_are_taken(self):
         program = self.site.folder / "train.py"
         program.write_text(TRAIN.format(gate=self.gate.path), encoding="utf-8")

@@ -2,6 +2,7 @@
 
 import json
 import socket
+import tarfile
 
 import integration_case
 import machine
@@ -67,6 +68,26 @@ class PageApiTest(integration_case.JobTest):
         self.assertEqual(numbers, list(range(4, 4 + len(numbers))))
         self.assertIsInstance(more["events"][0]["unix_millis"], int)
         gate.write(2)
+        self.assert_succeeds(job)
+
+    def test_the_timeline_has_the_time_of_unpacking_and_the_first_step(self):
+        gate, archive = self.pipe("gate"), self.site.folder / "data.tar"
+        with tarfile.open(archive, "w") as data:
+            for number in range(2_000):
+                data.addfile(tarfile.TarInfo(f"data/{number}"))
+        job = self.submit(f'echo step=1 > "$TONY_PROGRESS"; read word < {gate.path}', "--conf",
+                          f"tony.containers.resources={archive}::data#archive", "--conf", "tony.task.metrics-interval-ms=100")
+        job.wait_until_running("worker:0")
+        page, place = self.open_page(job), f"jobs/{job.id}/timeline"
+        timeline = machine.wait_until(
+            lambda: (lambda answer: answer if answer["first_steps"]["rows"] else None)(page.api(place)), 30, 0.1)
+        spans = rows(timeline)
+        self.assertEqual([span["kind"] for span in spans if span["kind"] in ("localizing", "registering", "running")],
+                         ["localizing", "registering", "running"])
+        (step,) = rows(timeline["first_steps"])
+        self.assertEqual((step["task"], step["attempt"]), ("worker:0", 1))
+        self.assertGreaterEqual(step["millis"], spans[-1]["begin_millis"])
+        gate.write()
         self.assert_succeeds(job)
 
     def test_metrics_over_time(self):

@@ -56,12 +56,13 @@ inline core::TaskUsage FullUsage() {
                                   .step_seconds = 32.5,
                                   .long_gap_seconds = 34.5,
                                   .first_step_millis = 1'700'000'000'456,
+                                  .first_step_ago_millis = 41,
                                   .idle_seconds = 33.5,
                                   .phase = "checkpoint",
                                   .phase_seconds = 35.5,
                                   .longest_phase_seconds = 36.5,
                                   .values = {{"loss", 0.25}},
-                                  .checkpoint = core::ProgressCheckpoint{"/a", 37, 38.5, 39},
+                                  .checkpoint = core::ProgressCheckpoint{"/a", 37, 38.5, 39, 42},
                                   .unread_lines = 40};
   usage.collective = core::CollectiveUsage{.tensors = 7,
                                            .bytes = int64_t{1} << 53 | 3,
@@ -90,6 +91,7 @@ inline std::vector<core::JobEventBody> FullBodies(const std::string& text) {
   changed.pid = 4'194'304;
   changed.exit = FullExit(text);
   changed.sentence = text;
+  changed.registering_millis = 1'500;
   core::Verdict verdict;
   verdict.outcome = core::Outcome::kKilled;
   verdict.reason = core::Reason::kClientGone;

@@ -120,6 +120,7 @@ const core::ObservedJob& JobPage::Job() {
     if (!known.ok()) continue;
     if (const auto* usage = std::get_if<core::TaskMeasured>(&known->body)) {
       job_.view.Measure(*usage);
+      timeline_.Measure(*usage, known->unix_millis);
       changes_.OnMeasurement(usage->task);
     }
   }

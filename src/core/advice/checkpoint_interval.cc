@@ -36,7 +36,10 @@ std::optional<Checkpoints> CheckpointsOf(const JobFacts& facts, const TaskId& ta
   const JobView::Task* const found = facts.view().FindTask(task);
   if (found == nullptr || !found->usage || !found->usage->progress) return std::nullopt;
   const std::optional<ProgressCheckpoint>& newest = found->usage->progress->checkpoint;
-  if (!newest || newest->seconds <= 0 || newest->count < kLeastCheckpoints) return std::nullopt;
+  if (!newest || newest->seconds <= 0 || newest->count < kLeastCheckpoints ||
+      !facts.InAttempt(newest->millis)) {
+    return std::nullopt;
+  }
   const int64_t millis = newest->millis - facts.view().attempt_began_millis;
   if (millis <= 0) return std::nullopt;
   return Checkpoints{task, newest->seconds,

@@ -8,6 +8,9 @@
 namespace tony::core {
 namespace {
 
+/// Messages take their time: a program may name a step before it is heard that it runs.
+constexpr int64_t kTolerance = 2'000;
+
 /// Enough for ten seconds each in a run of an hour; longer runs have longer stretches anyway.
 constexpr int kStretches = 360;
 
@@ -96,7 +99,13 @@ bool JobFacts::measured(const TaskId& task) const {
 int64_t JobFacts::FirstStepMillis(const TaskId& task) const {
   const JobView::Task* found = view().FindTask(task);
   if (found == nullptr || !found->usage || !found->usage->progress) return 0;
-  return found->usage->progress->first_step_millis;
+  const int64_t millis = found->usage->progress->first_step_millis;
+  return InAttempt(millis) ? millis : 0;
+}
+
+bool JobFacts::InAttempt(int64_t unix_millis) const {
+  const int64_t began = view().attempt_began_millis;
+  return began > 0 && unix_millis >= began - kTolerance && unix_millis <= end_millis() + kTolerance;
 }
 
 std::string MebibytesText(double mebibytes) {

@@ -60,6 +60,9 @@ class JobFacts {
   bool measured(const TaskId& task) const;
   /// When the task named its first step in its present run; 0: it has not, or names none.
   int64_t FirstStepMillis(const TaskId& task) const;
+  /// Whether the time lies within the present (or last) attempt. Earlier versions recorded what
+  /// programs report by the clocks of their hosts, which may be wrong by hours.
+  bool InAttempt(int64_t unix_millis) const;
 
  private:
   MetricPoints All(const TaskId& task, const std::string& metric, int points,

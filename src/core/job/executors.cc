@@ -43,6 +43,9 @@ void Executors::CancelRequests() {
 
 void Executors::Bind(Task& task, const Container& container) {
   Change(task, BindingTrigger::kGrant, container);
+  // What is known of the executor was that of the container before.
+  task.containment.clear();
+  task.attached_at.reset();
 }
 
 void Executors::Unbind(Task& task) { Change(task, BindingTrigger::kGone); }

@@ -123,6 +123,7 @@ void JobMachine::On(const input::ExecutorAttached& attached) {
   // A second SendPrepare would make the executor end the program that it runs.
   if (task->attached()) return;
   parts_.executors.Attach(*task);
+  task->attached_at = run_.now;
   run_.Do(effect::SendAssignment{attached.container_id, task->id});
   run_.Do(effect::SendPrepare{attached.container_id, run_.epoch, task->attempt});
 }

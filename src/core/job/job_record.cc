@@ -61,6 +61,10 @@ void JobRecord::ChangeTask(Task& task, TaskState state, const std::string& sente
     change.containment = task.containment;
     change.log_url = task.container->log_url;
   }
+  if (state == TaskState::kReady && task.attached_at) {
+    const Duration since = run_.now - *std::exchange(task.attached_at, std::nullopt);
+    change.registering_millis = since / std::chrono::milliseconds(1);
+  }
   change.port = task.port;
   change.pid = task.pid;
   change.exit = task.exit;

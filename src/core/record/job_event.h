@@ -72,6 +72,8 @@ struct TaskChanged {
   std::string containment;  ///< way of holding its processes together, such as "cgroup"; empty
                             ///< until its executor attaches
   std::string log_url;      ///< link to the container's logs; empty: none
+  /// With kReady in a new container: how long ago its executor attached. 0: not known.
+  int64_t registering_millis = 0;
   bool operator==(const TaskChanged&) const = default;
 };
 

@@ -1,6 +1,7 @@
 // A task is in one phase at a time; a change of phase closes a span and opens another.
 #include "core/record/job_timeline.h"
 
+#include <algorithm>
 #include <utility>
 #include <variant>
 
@@ -9,12 +10,17 @@ namespace {
 
 using Phase = JobTimeline::Phase;
 
-Phase PhaseOf(TaskState state) {
-  switch (state) {
+/// Messages take their time: a program may name a step before it is heard that it runs.
+constexpr int64_t kTolerance = 2'000;
+
+Phase PhaseOf(const TaskChanged& change) {
+  switch (change.state) {
     case TaskState::kNew:
       return Phase::kQueued;
     case TaskState::kStarting:
-      return Phase::kLocalizing;
+      // An executor says when it attaches how it contains its program. It is there already where a
+      // run begins anew in its container.
+      return change.containment.empty() ? Phase::kLocalizing : Phase::kRegistering;
     case TaskState::kReady:
       return Phase::kBarrier;
     case TaskState::kRunning:
@@ -48,6 +54,8 @@ void JobTimeline::Apply(const JobEvent& event) {
     }
   } else if (const auto* change = std::get_if<TaskChanged>(&event.body)) {
     OnTask(*change, event.unix_millis);
+  } else if (const auto* measured = std::get_if<TaskMeasured>(&event.body)) {
+    Measure(*measured, event.unix_millis);
   } else if (const auto* epoch = std::get_if<EpochOpened>(&event.body)) {
     restarts.push_back({*epoch, event.unix_millis});
     KeepAtMost(restarts, kMostRestarts);
@@ -58,7 +66,7 @@ void JobTimeline::Apply(const JobEvent& event) {
 }
 
 void JobTimeline::OnTask(const TaskChanged& change, int64_t millis) {
-  const Phase phase = PhaseOf(change.state);
+  const Phase phase = PhaseOf(change);
   const auto last = open.find(change.task);
   const bool same = last != open.end() && last->second.phase == phase &&
                     (last->second.attempt == change.attempt || phase != Phase::kRunning);
@@ -67,7 +75,40 @@ void JobTimeline::OnTask(const TaskChanged& change, int64_t millis) {
     ends.push_back({change.task, change.state, millis, change.attempt});
     KeepAtMost(ends, kMostEnds);
   }
+  if (phase == Phase::kBarrier) SplitRegistering(change, millis);
   Enter(change.task, phase, change.attempt, millis);
+}
+
+// That an executor has attached is no event of its own: each task would have one more. The task's
+// registration tells of it.
+void JobTimeline::SplitRegistering(const TaskChanged& change, int64_t millis) {
+  const auto last = open.find(change.task);
+  if (change.registering_millis <= 0 || last == open.end() ||
+      last->second.phase != Phase::kLocalizing) {
+    return;
+  }
+  const int64_t attached = std::max(last->second.begin_millis, millis - change.registering_millis);
+  Enter(change.task, Phase::kRegistering, change.attempt, attached);
+}
+
+void JobTimeline::Measure(const TaskMeasured& measured, int64_t unix_millis) {
+  if (!measured.usage.progress) return;
+  const int64_t first = measured.usage.progress->first_step_millis;
+  const auto run = open.find(measured.task);
+  if (first <= 0 || run == open.end() || run->second.phase != Phase::kRunning ||
+      run->second.attempt != measured.attempt) {
+    return;
+  }
+  int& stepped = stepped_[measured.task];
+  if (stepped == measured.attempt || first + kTolerance < run->second.begin_millis ||
+      first > unix_millis + kTolerance) {
+    return;
+  }
+  stepped = measured.attempt;
+  const int64_t millis =
+      std::clamp(first, run->second.begin_millis, std::max(run->second.begin_millis, unix_millis));
+  first_steps.push_back({measured.task, millis, measured.attempt});
+  KeepAtMost(first_steps, kMostFirstSteps);
 }
 
 void JobTimeline::Enter(const TaskId& task, std::optional<Phase> phase, int attempt,
@@ -90,6 +131,8 @@ std::string PhaseName(Phase phase) {
       return "queued";
     case Phase::kLocalizing:
       return "localizing";
+    case Phase::kRegistering:
+      return "registering";
     case Phase::kBarrier:
       return "barrier";
     case Phase::kRunning:

@@ -59,6 +59,8 @@ struct Task {
   std::optional<Container> container;  ///< the container it is bound to
   std::string containment;             ///< containment of the container's executor
   std::string boot_id;                 ///< boot id of its machine; empty: not known
+  /// When the executor of a new container attached, until it has registered.
+  std::optional<TimePoint> attached_at;
   bool kept = false;    ///< the container is older than this epoch, or than this ApplicationMaster
   TimePoint killed_at;  ///< time of the newest kill
   TimePoint waiting_since;  ///< time of the grant, or of the new epoch when kept

@@ -20,6 +20,10 @@ constexpr double kMostSteps = 9007199254740992;
 
 double Seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
+int64_t MillisBetween(TimePoint then, TimePoint now) {
+  return std::max<int64_t>(0, (now - then) / std::chrono::milliseconds(1));
+}
+
 /// The smallest element that is at least as large as the share `quantile` of all. -1: there is
 /// none.
 double Quantile(std::vector<double> numbers, double quantile) {
@@ -32,12 +36,12 @@ double Quantile(std::vector<double> numbers, double quantile) {
 
 }  // namespace
 
-std::string ProgressTracker::Take(const ReportLine& line, TimePoint now, int64_t unix_millis) {
+std::string ProgressTracker::Take(const ReportLine& line, TimePoint now) {
   std::string unusable;
   for (const ReportPair& pair : line.pairs) {
     bool taken = true;
     if (pair.name == kStep) {
-      taken = TakeStep(pair.value, now, unix_millis);
+      taken = TakeStep(pair.value, now);
     } else if (pair.name == kPhase) {
       TakePhase(pair.value, now);
     } else if (pair.name != kCheckpoint && pair.name != kCheckpointSeconds) {
@@ -48,12 +52,12 @@ std::string ProgressTracker::Take(const ReportLine& line, TimePoint now, int64_t
   }
   // After the phase of the same line, whose end tells how long the checkpoint took.
   for (const ReportPair& pair : line.pairs) {
-    if (pair.name == kCheckpoint) TakeCheckpoint(line, pair.value, now, unix_millis);
+    if (pair.name == kCheckpoint) TakeCheckpoint(line, pair.value, now);
   }
   return unusable;
 }
 
-bool ProgressTracker::TakeStep(absl::string_view text, TimePoint now, int64_t unix_millis) {
+bool ProgressTracker::TakeStep(absl::string_view text, TimePoint now) {
   const std::optional<double> number = ReportedNumber(text);
   if (!number || !(*number >= 0 && *number <= kMostSteps) || std::floor(*number) != *number) {
     return false;
@@ -62,7 +66,7 @@ bool ProgressTracker::TakeStep(absl::string_view text, TimePoint now, int64_t un
   if (step != last_named_) named_at_ = now;
   last_named_ = step;
   if (progress_.step < 0) {
-    progress_.first_step_millis = unix_millis;
+    first_step_at_ = now;
   } else if (step > progress_.step) {
     AddGap(step - progress_.step, now);
   } else {
@@ -110,11 +114,11 @@ void ProgressTracker::TakePhase(absl::string_view text, TimePoint now) {
   phase_began_ = now;
 }
 
-void ProgressTracker::TakeCheckpoint(const ReportLine& line, absl::string_view path, TimePoint now,
-                                     int64_t unix_millis) {
+void ProgressTracker::TakeCheckpoint(const ReportLine& line, absl::string_view path,
+                                     TimePoint now) {
   ProgressCheckpoint checkpoint;
   checkpoint.path = std::string(path);
-  checkpoint.millis = unix_millis;
+  checkpoint_at_ = now;
   checkpoint.count = progress_.checkpoint ? progress_.checkpoint->count + 1 : 1;
   bool ends_phase = false;
   for (const ReportPair& pair : line.pairs) {
@@ -165,7 +169,11 @@ std::optional<Progress> ProgressTracker::At(TimePoint now) const {
     steps += gap->steps;
   }
   if (seconds > 0) progress.steps_per_second = static_cast<double>(steps) / seconds;
-  if (progress.step >= 0) progress.idle_seconds = std::max(0.0, Seconds(now - named_at_));
+  if (progress.step >= 0) {
+    progress.idle_seconds = std::max(0.0, Seconds(now - named_at_));
+    progress.first_step_ago_millis = MillisBetween(first_step_at_, now);
+  }
+  if (progress.checkpoint) progress.checkpoint->ago_millis = MillisBetween(checkpoint_at_, now);
   if (progress.phase.empty()) return progress;
   progress.phase_seconds = std::max(0.0, Seconds(now - phase_began_));
   const auto longest = longest_phases_.find(progress.phase);

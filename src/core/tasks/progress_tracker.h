@@ -37,9 +37,9 @@ class ProgressTracker {
   static constexpr double kRateSeconds = 10;
 
   /// Takes a line that arrived at `now`. Returns the pair that it cannot use, "step=two"; empty:
-  /// none. `unix_millis`: the same time by the host's clock.
-  std::string Take(const ReportLine& line, TimePoint now, int64_t unix_millis);
-  /// The progress as of `now`; nothing before the first pair that was used.
+  /// none.
+  std::string Take(const ReportLine& line, TimePoint now);
+  /// The progress as of `now`, not dated yet; nothing before the first pair that was used.
   std::optional<Progress> At(TimePoint now) const;
 
  private:
@@ -48,10 +48,9 @@ class ProgressTracker {
     int64_t steps = 0;
   };
 
-  bool TakeStep(absl::string_view text, TimePoint now, int64_t unix_millis);
+  bool TakeStep(absl::string_view text, TimePoint now);
   void TakePhase(absl::string_view text, TimePoint now);
-  void TakeCheckpoint(const ReportLine& line, absl::string_view path, TimePoint now,
-                      int64_t unix_millis);
+  void TakeCheckpoint(const ReportLine& line, absl::string_view path, TimePoint now);
   void TakeValue(const ReportPair& pair);
   void AddGap(int64_t steps, TimePoint now);
   /// Time spent in phases since the newest gap, the present phase included.
@@ -60,6 +59,8 @@ class ProgressTracker {
   bool used_ = false;
   Progress progress_;  ///< what does not depend on the time of asking
   std::deque<Gap> gaps_;
+  TimePoint first_step_at_;   ///< when the first step arrived
+  TimePoint checkpoint_at_;   ///< when the newest checkpoint was named
   TimePoint gap_began_;       ///< when the newest step arrived
   TimePoint named_at_;        ///< when a step arrived that differs from the one before
   int64_t last_named_ = -1;   ///< that step

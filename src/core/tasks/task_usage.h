@@ -66,26 +66,31 @@ struct NetworkUsage {
 
 /// A checkpoint that the program says it has written.
 struct ProgressCheckpoint {
-  std::string path;     ///< as the program has named it
-  int64_t millis = 0;   ///< when, Unix time of its host
-  double seconds = -1;  ///< how long writing it took; -1: unknown
-  int64_t count = 0;    ///< how many the run has written, this one included
+  std::string path;         ///< as the program has named it
+  int64_t millis = 0;       ///< when, Unix time of the ApplicationMaster; 0: not dated yet
+  double seconds = -1;      ///< how long writing it took; -1: unknown
+  int64_t count = 0;        ///< how many the run has written, this one included
+  int64_t ago_millis = -1;  ///< before its date is known (DateProgress); -1: it is dated
 
   bool operator==(const ProgressCheckpoint&) const = default;
 };
 
 /// What the program says of its progress: through TONY_PROGRESS, tony.report(), or its log. See
 /// ProgressTracker for how it is counted.
+///
+/// Hosts' clocks differ, by hours if nobody sets them. So an executor says how long ago something
+/// was, by its monotonic clock, and the ApplicationMaster dates it (DateProgress).
 struct Progress {
   int64_t step = -1;             ///< the newest; -1: the program has named none
   double steps_per_second = -1;  ///< over the last few steps; -1: too few
   double step_seconds = -1;      ///< median of the last steps' durations; -1: too few
   double long_gap_seconds = -1;  ///< 99th percentile of the last times between reports of a step
-  int64_t first_step_millis =
-      0;                      ///< when it named the first one, Unix time of its host; 0: not yet
-  double idle_seconds = -1;   ///< since the newest step was named; -1: none was
-  std::string phase;          ///< such as "checkpoint"; empty: the program trains
-  double phase_seconds = -1;  ///< how long it has been in the phase; -1: it is in none
+  /// When it named the first one, Unix time of the ApplicationMaster; 0: not yet, or not dated.
+  int64_t first_step_millis = 0;
+  int64_t first_step_ago_millis = -1;    ///< before its date is known; -1: dated, or not yet
+  double idle_seconds = -1;              ///< since the newest step was named; -1: none was
+  std::string phase;                     ///< such as "checkpoint"; empty: the program trains
+  double phase_seconds = -1;             ///< how long it has been in the phase; -1: it is in none
   double longest_phase_seconds = -1;     ///< of the earlier phases of that name; -1: there was none
   std::map<std::string, double> values;  ///< the newest of each name, such as "loss"; at most 16
   std::optional<ProgressCheckpoint> checkpoint;  ///< the newest

@@ -3,13 +3,14 @@
 
 #include <utility>
 
+#include "core/tasks/progress_dates.h"
 #include "rpc/convert/convert.h"
 
 namespace tony::executor {
 
-void UnsentMeasurements::Add(core::TaskUsage usage) {
+void UnsentMeasurements::Add(core::TaskUsage usage, TimePoint now) {
   if (waiting_.size() == kMost) waiting_.pop_front();
-  waiting_.push_back(std::move(usage));
+  waiting_.push_back({std::move(usage), now});
 }
 
 // Half a pause of tolerance: the timer of the measurements is not exact, and a measurement that
@@ -22,9 +23,10 @@ bool UnsentMeasurements::IsDue(TimePoint now) const {
 void UnsentMeasurements::MoveTo(v1::Heartbeat& heartbeat, TimePoint now) {
   if (waiting_.empty()) return;
   sent_ = now;
-  *heartbeat.mutable_usage() = rpc::ToProto(waiting_.back());
+  for (auto& [usage, at] : waiting_) core::AgeProgress(now - at, usage);
+  *heartbeat.mutable_usage() = rpc::ToProto(waiting_.back().usage);
   waiting_.pop_back();
-  for (const core::TaskUsage& usage : waiting_) *heartbeat.add_earlier() = rpc::ToProto(usage);
+  for (const auto& [usage, at] : waiting_) *heartbeat.add_earlier() = rpc::ToProto(usage);
   waiting_.clear();
 }
 

@@ -25,7 +25,8 @@ class UnsentMeasurements {
   };
   void set_pauses(const Pauses& pauses) { pauses_ = pauses; }
 
-  void Add(core::TaskUsage usage);
+  /// A measurement of `now`.
+  void Add(core::TaskUsage usage, TimePoint now);
   /// Drops all: they are those of a run that is over.
   void Clear() { waiting_.clear(); }
   /// Whether they should be sent now, and not with the next heartbeat.
@@ -36,9 +37,14 @@ class UnsentMeasurements {
   std::optional<v1::ExecutorMessage> TakeMessage(TimePoint now);
 
  private:
+  struct Measurement {
+    core::TaskUsage usage;
+    TimePoint at;
+  };
+
   Pauses pauses_;
-  std::deque<core::TaskUsage> waiting_;  ///< oldest first
-  std::optional<TimePoint> sent_;        ///< when measurements were sent last
+  std::deque<Measurement> waiting_;  ///< oldest first
+  std::optional<TimePoint> sent_;    ///< when measurements were sent last
 };
 
 }  // namespace tony::executor

@@ -21,10 +21,7 @@ std::string Shown(absl::string_view text) {
 
 // All lines of one read have the same time of arrival: the tracker must not take the time between
 // two of them for a step's duration.
-void ProgramReports::Arrive() {
-  now_ = clock_.Now();
-  now_millis_ = clock_.UnixMillis();
-}
+void ProgramReports::Arrive() { now_ = clock_.Now(); }
 
 void ProgramReports::AddBytes(const char* data, size_t size) {
   Arrive();
@@ -57,7 +54,7 @@ void ProgramReports::EndLine() {
   if (!skips_) {
     const core::ReportLine line = core::ParseReportLine(line_);
     values_.Take(line);
-    const std::string unusable = tracker_.Take(line, now_, now_millis_);
+    const std::string unusable = tracker_.Take(line, now_);
     const absl::string_view defect =
         line.defect.empty() ? absl::string_view(unusable) : line.defect;
     if (!defect.empty()) NoteDefect("TONY_PROGRESS", Shown(defect), line_);
@@ -68,7 +65,7 @@ void ProgramReports::EndLine() {
 
 void ProgramReports::AddMatch(const core::ReportLine& found, absl::string_view line) {
   values_.Take(found);
-  const std::string unusable = tracker_.Take(found, now_, now_millis_);
+  const std::string unusable = tracker_.Take(found, now_);
   const absl::string_view defect =
       found.defect.empty() ? absl::string_view(unusable) : found.defect;
   if (!defect.empty()) NoteDefect("tony.task.progress-pattern", Shown(defect), line);

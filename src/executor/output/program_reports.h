@@ -49,7 +49,6 @@ class ProgramReports {
   bool skips_ = false;  ///< the unfinished line is not read
   int64_t unread_ = 0;  ///< lines with a defect
   TimePoint now_;       ///< when the lines arrived that are being added
-  int64_t now_millis_ = 0;
 };
 
 }  // namespace tony::executor

@@ -83,6 +83,7 @@ struct BodyWriter {
     body->set_sentence(ToUtf8(event.sentence));
     body->set_containment(ToUtf8(event.containment));
     body->set_log_url(event.log_url);
+    body->set_registering_millis(event.registering_millis);
   }
   void operator()(const core::EpochOpened& event) {
     v1::EpochOpened* body = proto.mutable_epoch_opened();
@@ -155,6 +156,7 @@ absl::StatusOr<core::TaskChanged> FromProto(const v1::TaskChanged& proto) {
   event.sentence = proto.sentence();
   event.containment = proto.containment();
   event.log_url = proto.log_url();
+  event.registering_millis = proto.registering_millis();
   return event;
 }
 

@@ -109,6 +109,9 @@ v1::Progress ToProto(const core::Progress& usage) {
   proto.set_steps_per_second(usage.steps_per_second);
   proto.set_step_seconds(usage.step_seconds);
   proto.set_first_step_millis(usage.first_step_millis);
+  if (usage.first_step_ago_millis >= 0) {
+    proto.set_first_step_ago_millis(usage.first_step_ago_millis);
+  }
   proto.set_idle_seconds(usage.idle_seconds);
   proto.set_phase(ToUtf8(usage.phase));
   for (const auto& [name, value] : usage.values) (*proto.mutable_values())[ToUtf8(name)] = value;
@@ -122,6 +125,9 @@ v1::Progress ToProto(const core::Progress& usage) {
   checkpoint->set_millis(usage.checkpoint->millis);
   checkpoint->set_seconds(usage.checkpoint->seconds);
   checkpoint->set_count(usage.checkpoint->count);
+  if (usage.checkpoint->ago_millis >= 0) {
+    checkpoint->set_ago_millis(usage.checkpoint->ago_millis);
+  }
   return proto;
 }
 
@@ -131,6 +137,9 @@ core::Progress FromProto(const v1::Progress& proto) {
   usage.steps_per_second = proto.steps_per_second();
   usage.step_seconds = proto.step_seconds();
   usage.first_step_millis = proto.first_step_millis();
+  if (proto.has_first_step_ago_millis()) {
+    usage.first_step_ago_millis = proto.first_step_ago_millis();
+  }
   usage.idle_seconds = proto.idle_seconds();
   usage.phase = proto.phase();
   usage.values.insert(proto.values().begin(), proto.values().end());
@@ -140,8 +149,9 @@ core::Progress FromProto(const v1::Progress& proto) {
   usage.unread_lines = proto.unread_lines();
   if (proto.has_checkpoint()) {
     const v1::ProgressCheckpoint& checkpoint = proto.checkpoint();
-    usage.checkpoint = core::ProgressCheckpoint{checkpoint.path(), checkpoint.millis(),
-                                                checkpoint.seconds(), checkpoint.count()};
+    usage.checkpoint = core::ProgressCheckpoint{
+        checkpoint.path(), checkpoint.millis(), checkpoint.seconds(), checkpoint.count(),
+        checkpoint.has_ago_millis() ? checkpoint.ago_millis() : -1};
   }
   return usage;
 }

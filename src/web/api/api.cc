@@ -145,8 +145,11 @@ void Api::HandleJob(const HttpRequest& request, const std::string& place, const 
     if (what == "tasks") return ShowTasks(call);
     if (what == "events") return ShowEvents(call);
     if (what == "timeline") {
-      return Answer(call, Dump(TimelineJson(parts_.job.timeline(), parts_.job.UnixMillis())),
-                    Tag());
+      const core::JobTimeline& timeline = parts_.job.timeline();
+      const auto& steps = timeline.first_steps;
+      const std::string newest =
+          steps.empty() ? "" : absl::StrCat("-", steps.size(), "-", steps.back().millis);
+      return Answer(call, Dump(TimelineJson(timeline, parts_.job.UnixMillis())), Tag(newest));
     }
     if (what == "logs") return MergeLogs(call);
     if (what == "errors") return ShowErrors(call);
@@ -162,7 +165,8 @@ void Api::HandleJob(const HttpRequest& request, const std::string& place, const 
                                         "has.")));
 }
 
-// Measurements change a task without a new event, so their version is part of such a tag.
+// Measurements change a task without a new event, and tell of its first step, so their version is
+// part of such a tag.
 std::string Api::Tag(const std::string& more) const {
   return absl::StrCat("\"seq-", parts_.job.timeline().last_sequence, more, "\"");
 }

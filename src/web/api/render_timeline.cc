@@ -26,6 +26,10 @@ Json TimelineJson(const core::JobTimeline& timeline, int64_t now_millis) {
     json["ends"]["rows"].push_back(
         {end.task.ToString(), core::TaskStateName(end.state), end.millis, end.attempt});
   }
+  json["first_steps"] = {{"columns", {"task", "millis", "attempt"}}, {"rows", Json::array()}};
+  for (const core::JobTimeline::FirstStep& step : timeline.first_steps) {
+    json["first_steps"]["rows"].push_back({step.task.ToString(), step.millis, step.attempt});
+  }
   json["epochs"] = Json::array();
   for (const core::JobTimeline::Restart& restart : timeline.restarts) {
     const core::EpochOpened& epoch = restart.epoch;

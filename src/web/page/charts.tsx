@@ -4,6 +4,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { getJson, jobAddress, Problem } from "./api";
 import { chartOf, seriesWanted, type Chart } from "./chart_data";
 import { Plot } from "./plot";
+import { marksWithin, type RestartMark } from "./restart_marks";
 import type { Job, Meaning, Metrics } from "./types";
 import { useRefresh } from "./refresh";
 
@@ -37,7 +38,7 @@ interface CardProps {
   utc: boolean;
   range: number | null;
   alive: boolean;
-  restarts: number[];
+  restarts: RestartMark[];
 }
 
 const kEmpty: Chart = { times: [], lines: [], bands: [] };
@@ -62,10 +63,11 @@ function ChartCard({ job, meaning, now, utc, range, alive, restarts }: CardProps
       if (!signal.aborted) setTrouble(error instanceof Problem ? error.message : "");
     }
   };
+  const marks = useMemo(() => marksWithin(restarts, wanted, shown.from, shown.to), [restarts, wanted, shown]);
   useRefresh(load, inView ? kRefreshMillis : null, [inView, range, wanted.tasks, wanted.types, alive]);
   return (
     <div ref={element} class="card chart-card">
-      <Plot chart={chart} unit={meaning.unit} title={meaning.title} utc={utc} restarts={restarts} {...shown} />
+      <Plot chart={chart} unit={meaning.unit} title={meaning.title} utc={utc} restarts={marks} {...shown} />
       {trouble && <p class="quiet">{trouble}</p>}
     </div>
   );
@@ -83,7 +85,7 @@ interface Props {
   now: number;
   utc: boolean;
   alive: boolean;
-  restarts: number[];
+  restarts: RestartMark[];
 }
 
 export function Charts({ job, meanings, now, utc, alive, restarts }: Props) {
@@ -99,6 +101,10 @@ export function Charts({ job, meanings, now, utc, alive, restarts }: Props) {
               {label}
             </button>
           ))}
+        </span>
+        <span class="legend">
+          {restarts.some((mark) => mark.task === null) && <span class="phase restart">job restarted</span>}
+          {restarts.some((mark) => mark.task !== null) && <span class="phase task-restart">task restarted</span>}
         </span>
       </div>
       <div class="charts">

@@ -123,12 +123,13 @@ export function Config({ keys, previous, utc }: { keys: ConfigKey[]; previous: P
   );
 }
 
-/** What `tony advise` says: the most worthwhile first. Absent as long as there is nothing to say. */
+/** What `tony advise` says: the most worthwhile first, and why something was not judged. Absent if neither is there. */
 export function AdviceSection({ advice }: { advice: Advice }) {
-  if (advice.advice.length === 0) return null;
+  if (advice.advice.length === 0 && advice.reservations.length === 0) return null;
   return (
     <section id="advice">
       <h2>Advice</h2>
+      {advice.advice.length === 0 && <p>There is nothing to advise.</p>}
       {advice.advice.map((one) => (
         <div key={`${one.heuristic} ${one.type}`} class={`card advice ${one.severity}`}>
           <p>
@@ -146,6 +147,11 @@ export function AdviceSection({ advice }: { advice: Advice }) {
             </p>
           ))}
         </div>
+      ))}
+      {advice.reservations.map((one) => (
+        <p key={one} class="quiet">
+          {one}.
+        </p>
       ))}
       {advice.xml && (
         <details>

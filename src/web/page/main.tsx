@@ -9,6 +9,7 @@ import { memorySetting, taskPath } from "./format";
 import { Live } from "./live";
 import { Logs, LogsElsewhere, type Chosen } from "./log";
 import { useRefresh } from "./refresh";
+import { restartMarks } from "./restart_marks";
 import { StacksSection } from "./stacks";
 import { apply, kNothing, type News, type State } from "./store";
 import { takePlace, type TabMessage } from "./tabs";
@@ -84,6 +85,8 @@ function useResource<T>(job: Job | null, resource: string, millis: number | null
 }
 
 const kRarely = 60_000;
+/** Above the number of any job's tasks. */
+const kMostTasks = 1_000_000;
 
 interface Contract {
   paths: Record<string, object>;
@@ -116,7 +119,15 @@ function guiltyOrFirst(state: State): string {
   return failed?.task ?? state.tasks[0]?.task ?? "am";
 }
 
-const kNoTasks: Timeline = { rows: [], ends: { rows: [] }, epochs: [], begin_millis: 0, now_millis: 0, dropped: 0 };
+const kNoTasks: Timeline = {
+  rows: [],
+  ends: { rows: [] },
+  first_steps: { rows: [] },
+  epochs: [],
+  begin_millis: 0,
+  now_millis: 0,
+  dropped: 0,
+};
 
 function Page() {
   const state = useLive();
@@ -126,7 +137,9 @@ function Page() {
   const [utc, setUtc] = useState(localStorage.getItem("tony-utc") === "yes");
   const [chosen, setChosen] = useState<Chosen>({ task: "", turn: 0 });
   const alive = !!job && job.phase !== "ENDED" && connection.kind !== "over" && connection.kind !== "recorded";
-  const step = useSequenceStep(job?.sequence ?? 0, tasks.length > 2_000 ? 5_000 : 1_000);
+  // A first step is no event, and yet something new of the timeline.
+  const stepping = useMemo(() => tasks.filter((task) => task.step !== null).length, [tasks]);
+  const step = useSequenceStep((job?.sequence ?? 0) * kMostTasks + stepping, tasks.length > 2_000 ? 5_000 : 1_000);
   const timeline = useResource<Timeline>(job, "timeline", kRarely, [step, state.generation]) ?? kNoTasks;
   const failures = (job?.counts.FAILED ?? 0) + (job?.attempt ?? 0) + (job?.verdict ? 1 : 0);
   const wrong = !!job && (job.verdict?.outcome === "FAILED" || failures > 1);
@@ -144,7 +157,7 @@ function Page() {
   const [taken, setTaken] = useState(0);
   const stacks = useResource<Stacks>(proxied ? null : offered(job, "stacks"), "stacks", kRarely, [taken, job?.notes.length]);
   const memory = useMemo(() => memoryByType(config?.keys ?? []), [config]);
-  const restarts = useMemo(() => timeline.epochs.map((epoch) => epoch.millis), [timeline]);
+  const restarts = useMemo(() => restartMarks(timeline), [timeline]);
 
   useEffect(() => {
     if (job) document.title = `${job.state} – ${job.name || job.id}`;

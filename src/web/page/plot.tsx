@@ -4,6 +4,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import { newest, type Chart } from "./chart_data";
 import { bytes, clock, number, quantity, tick } from "./format";
+import { marksText, type RestartMark } from "./restart_marks";
 import { useSize } from "./window";
 
 const kColors = ["#3b7ddd", "#dd7a2f", "#2f9e6e", "#c2455c", "#8a63d2", "#a88508", "#1aa0b3", "#d15fb0"];
@@ -17,19 +18,20 @@ interface Props {
   utc: boolean;
   from: number;
   to: number;
-  /** Restarts of the job, Unix milliseconds. */
-  restarts: number[];
+  /** Those that lie within the chart and concern what it shows. */
+  restarts: RestartMark[];
 }
 
-/** Marks restarts of the job over the lines. */
-function drawRestarts(plot: uPlot, restarts: number[], color: string) {
+/** Marks restarts over the lines: those of the job dashed, those of single tasks dotted in the colour of their line. */
+function drawRestarts(plot: uPlot, { restarts, chart }: Props, color: string) {
   const { ctx, bbox } = plot;
+  const colors = new Map(chart.lines.map((line) => [line.label, colorOf(line.color)]));
   ctx.save();
-  ctx.strokeStyle = color;
-  ctx.setLineDash([4, 3]);
-  for (const millis of restarts) {
+  for (const { millis, task } of restarts) {
     const x = plot.valToPos(millis / 1000, "x", true);
     if (x < bbox.left || x > bbox.left + bbox.width) continue;
+    ctx.strokeStyle = (task !== null && colors.get(task)) || color;
+    ctx.setLineDash(task === null ? [4, 3] : [2, 4]);
     ctx.beginPath();
     ctx.moveTo(x, bbox.top);
     ctx.lineTo(x, bbox.top + bbox.height);
@@ -82,7 +84,7 @@ function optionsOf({ chart, unit, utc, width, pointed }: Wishes, now: { current:
       fill: colorOf(band.color) + (band.inner ? "55" : "2a"),
     })),
     hooks: {
-      draw: [(plot) => drawRestarts(plot, now.current.restarts, color("bad"))],
+      draw: [(plot) => drawRestarts(plot, now.current, color("bad"))],
       setCursor: [(plot) => pointed(plot.cursor.idx ?? null)],
     },
   };
@@ -140,6 +142,8 @@ export function Plot(props: Props) {
 
   const at = pointed !== null && pointed < chart.times.length ? pointed : null;
   const value = (values: (number | null)[]) => quantity(at === null ? newest(values) : values[at], unit);
+  const values = chart.lines.map((line) => `${line.label} ${value(line.values)}`).join(", ");
+  const marks = marksText(props.restarts);
   return (
     <figure class="chart">
       <figcaption>
@@ -148,7 +152,7 @@ export function Plot(props: Props) {
         </span>
         <span class="quiet">{at === null ? "newest" : clock(chart.times[at] * 1000, utc)}</span>
       </figcaption>
-      <div ref={element} class="plot" role="img" aria-label={`${title}: ${chart.lines.map((line) => `${line.label} ${value(line.values)}`).join(", ")}`} />
+      <div ref={element} class="plot" role="img" aria-label={[`${title}: ${values}`, ...(marks ? [marks] : [])].join("; ")} />
       <ul class="values">
         {chart.lines.map((line) => (
           <li key={line.label} class={`of-${line.part}`} style={{ "--color": colorOf(line.color) }}>

@@ -16,7 +16,7 @@ interface Props {
   open: (task: string) => void;
 }
 
-const kPhases = ["queued", "localizing", "barrier", "running", "gone"];
+const kPhases = ["queued", "localizing", "registering", "barrier", "running", "gone"];
 const kMostHeight = 420;
 const kManyPhases = 5_000;
 
@@ -97,6 +97,7 @@ export function TimelineSection({ timeline, now, ended, utc, open }: Props) {
               {phase}
             </span>
           ))}
+          {timeline.first_steps.rows.length > 0 && <span class="phase first-step">first step</span>}
           <span class="phase failed">failed</span>
           {timeline.epochs.length > 0 && <span class="phase restart">job restarted</span>}
         </span>

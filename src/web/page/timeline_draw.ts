@@ -34,6 +34,7 @@ function colors(element: Element) {
     STOPPED: color("stopped"),
     queued: color("phase-queued"),
     localizing: color("phase-localizing"),
+    registering: color("phase-registering"),
     barrier: color("phase-barrier"),
     running: color("phase-running"),
     gone: color("phase-gone"),
@@ -135,6 +136,7 @@ function drawRow(
     const begin = place.x(phase.begin);
     context.fillRect(begin, y + 4, Math.max(1, place.x(phase.end) - begin), kRowHeight - 8);
   }
+  for (const step of row.firstSteps) drawDiamond(context, place.x(step.millis), y + kRowHeight / 2, color.ink);
   // Ends are never thinner than 3 pixels: at a few pixels an hour they would vanish otherwise.
   for (const end of row.ends) {
     context.fillStyle = color[end.state];
@@ -144,6 +146,18 @@ function drawRow(
   context.fillStyle = row.failures > 0 ? color.FAILED : color.ink;
   context.textAlign = "left";
   context.fillText(fitted(context, rowLabel(row), place.left - 8), 4, y + kRowHeight / 2);
+}
+
+function drawDiamond(context: CanvasRenderingContext2D, x: number, y: number, color: string) {
+  const half = 4;
+  context.beginPath();
+  context.moveTo(x, y - half);
+  context.lineTo(x + half, y);
+  context.lineTo(x, y + half);
+  context.lineTo(x - half, y);
+  context.closePath();
+  context.fillStyle = color;
+  context.fill();
 }
 
 function fitted(context: CanvasRenderingContext2D, text: string, width: number): string {
@@ -158,7 +172,10 @@ export function describeAt(row: TimelineRow, px: number, width: number, view: Vi
   const left = labelWidth(width);
   const scale = (width - left - 4) / Math.max(1, view.to - view.from);
   const millis = view.from + (px - left) / scale;
-  const near = row.ends.find((end) => Math.abs(end.millis - millis) * scale <= 4);
+  const isNear = (mark: { millis: number }) => Math.abs(mark.millis - millis) * scale <= 4;
+  const step = row.firstSteps.find(isNear);
+  if (step) return `${rowLabel(row)}: first step of run ${step.attempt} at ${clock(step.millis, view.utc)}`;
+  const near = row.ends.find(isNear);
   if (near) return `${rowLabel(row)}: run ${near.attempt} ${near.state} at ${clock(near.millis, view.utc)}`;
   const phase = row.phases.find((candidate) => candidate.begin <= millis && millis < candidate.end);
   if (!phase) return rowLabel(row);

@@ -16,6 +16,12 @@ export interface End {
   attempt: number;
 }
 
+/** When a run's program named its first step. */
+export interface FirstStep {
+  millis: Millis;
+  attempt: number;
+}
+
 export interface TimelineRow {
   /** The task, or the first of those that are folded into this row. */
   task: string;
@@ -23,6 +29,7 @@ export interface TimelineRow {
   tasks: string[];
   phases: Phase[];
   ends: End[];
+  firstSteps: FirstStep[];
   failures: number;
 }
 
@@ -35,7 +42,7 @@ function rowsByTask(timeline: Timeline, now: Millis): TimelineRow[] {
   const rows = new Map<string, TimelineRow>();
   const rowOf = (task: string) => {
     let row = rows.get(task);
-    if (!row) rows.set(task, (row = { task, tasks: [task], phases: [], ends: [], failures: 0 }));
+    if (!row) rows.set(task, (row = { task, tasks: [task], phases: [], ends: [], firstSteps: [], failures: 0 }));
     return row;
   };
   for (const [task, kind, begin, end, attempt] of timeline.rows) {
@@ -46,12 +53,14 @@ function rowsByTask(timeline: Timeline, now: Millis): TimelineRow[] {
     row.ends.push({ state, millis, attempt });
     if (state === "FAILED") row.failures += 1;
   }
+  for (const [task, millis, attempt] of timeline.first_steps.rows) rowOf(task).firstSteps.push({ millis, attempt });
   return [...rows.values()];
 }
 
 function alike(a: TimelineRow, b: TimelineRow, tolerance: number): boolean {
   if (taskParts(a.task)[0] !== taskParts(b.task)[0]) return false;
   if (a.phases.length !== b.phases.length || a.ends.length !== b.ends.length) return false;
+  if (a.firstSteps.length !== b.firstSteps.length) return false;
   return (
     a.phases.every((phase, i) => {
       const other = b.phases[i];
@@ -60,7 +69,9 @@ function alike(a: TimelineRow, b: TimelineRow, tolerance: number): boolean {
         Math.abs(phase.begin - other.begin) <= tolerance &&
         Math.abs(phase.end - other.end) <= tolerance
       );
-    }) && a.ends.every((end, i) => end.state === b.ends[i].state)
+    }) &&
+    a.ends.every((end, i) => end.state === b.ends[i].state) &&
+    a.firstSteps.every((step, i) => Math.abs(step.millis - b.firstSteps[i].millis) <= tolerance)
   );
 }
 
@@ -98,9 +109,16 @@ export function rowLabel(row: TimelineRow): string {
   return `${row.task}–${last} (${row.tasks.length} alike)`;
 }
 
-/** "queued 2s, localizing 3s, running 10m 0s; failed at run 1": what the row shows, as text. */
+/** "queued 2s, localizing 3s, running 10m 0s; first step after 12s of run 1; failed at run 1": what the row shows, as
+ * text. */
 export function rowText(row: TimelineRow): string {
   const phases = row.phases.map((phase) => `${phase.kind} ${duration(phase.end - phase.begin)}`).join(", ");
   const ends = row.ends.map((end) => `${end.state.toLowerCase()} at run ${end.attempt}`).join(", ");
-  return ends ? `${phases}; ${ends}` : phases;
+  const steps = row.firstSteps.map((step) => firstStepText(row, step)).join(", ");
+  return [phases, steps, ends].filter((part) => part).join("; ");
+}
+
+function firstStepText(row: TimelineRow, step: FirstStep): string {
+  const run = row.phases.find((phase) => phase.kind === "running" && phase.attempt === step.attempt);
+  return run ? `first step after ${duration(step.millis - run.begin)} of run ${step.attempt}` : `first step of run ${step.attempt}`;
 }

@@ -99,6 +99,8 @@ export interface Timeline {
   rows: [string, string, Millis, Millis | null, number][];
   /** task, state, millis, attempt */
   ends: { rows: [string, string, Millis, number][] };
+  /** When programs named their first step: task, millis, attempt */
+  first_steps: { rows: [string, Millis, number][] };
   epochs: { epoch: number; millis: Millis; cause: string; guilty: string | null; lost: boolean }[];
   begin_millis: Millis;
   now_millis: Millis;
@@ -196,6 +198,8 @@ export interface Advice {
   }[];
   /** All lines, as properties for the job file. */
   xml: string;
+  /** Why some or all questions were not asked: sentences without their full stop. */
+  reservations: string[];
 }
 
 /** Processes whose main threads are at the same place. */

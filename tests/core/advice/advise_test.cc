@@ -202,6 +202,12 @@ void AddHistoryCases(Cases& cases) {
     growth.progress->first_step_millis = JobProfile::kSubmitted + 520'000;
   };
   Add(cases, "LongStart", late, {"start-up"});
+  // An earlier version has recorded the clock of a host that is an hour ahead, or behind.
+  for (const int64_t hour : {3'600'000, -3'600'000}) {
+    JobProfile skewed = With(
+        [hour](auto&, auto, TaskUsage& growth) { growth.progress->first_step_millis += hour; });
+    Add(cases, hour > 0 ? "FirstStepByAClockAhead" : "FirstStepByAClockBehind", skewed, {});
+  }
   const auto repeats = [](auto&, int64_t second, TaskUsage& growth) {
     // A restart after 300 seconds goes on where the program was after 20.
     growth.progress->step = 10 * (second < 300 ? second : second - 280);
@@ -236,6 +242,15 @@ void AddCheckpointCases(Cases& cases) {
   Add(cases, "CheckpointsTooRare", WithCheckpoints(400, 4), {"checkpoint-interval"});
   Add(cases, "CheckpointsTooOften", WithCheckpoints(10, 4), {"checkpoint-interval"});
   Add(cases, "CheckpointsWhenTheyPay", WithCheckpoints(70, 4), {});
+  // An earlier version has recorded the clock of a host that is an hour ahead, or behind.
+  for (const int64_t hour : {3'600'000, -3'600'000}) {
+    JobProfile skewed = WithCheckpoints(70, 4);
+    skewed.use = [hour, use = skewed.use](const TaskId& task, int64_t second, TaskUsage& growth) {
+      use(task, second, growth);
+      if (growth.progress->checkpoint) growth.progress->checkpoint->millis += hour;
+    };
+    Add(cases, hour > 0 ? "CheckpointsByAClockAhead" : "CheckpointsByAClockBehind", skewed, {});
+  }
   JobProfile repeats = WithCheckpoints(400, 4);
   repeats.use = [use = repeats.use](const TaskId& task, int64_t second, TaskUsage& growth) {
     use(task, second, growth);

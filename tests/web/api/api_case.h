@@ -54,6 +54,12 @@ class TestJob : public JobSource {
     job_.view.Measure(measured);
     changes_.OnMeasurement(measured.task);
   }
+  /// Its program has named its first step at `millis`, which was measured at once.
+  void Step(int index, int64_t millis) {
+    core::TaskMeasured measured{.task = {"worker", index}, .usage = {}, .attempt = 1};
+    measured.usage.progress = core::Progress{.step = 1, .first_step_millis = millis};
+    timeline_.Measure(measured, millis);
+  }
 
   const core::ObservedJob& Job() override { return job_; }
   const core::JobTimeline& timeline() const override { return timeline_; }

@@ -146,6 +146,19 @@ TEST_F(ApiTest, ATagSavesTheAnswer) {
   EXPECT_EQ(Ask(request, "api/v1/jobs/job-1/tasks").status, 200);
 }
 
+TEST_F(ApiTest, TheTimelineHasFirstStepsWithoutAnEvent) {
+  job_.Task(0, core::TaskState::kRunning);
+  const std::string place = "api/v1/jobs/job-1/timeline";
+  EXPECT_EQ(GetJson(place)["first_steps"]["rows"].size(), 0u);
+  HttpRequest request;
+  request.if_none_match = Get(place).headers[0].second;
+  EXPECT_EQ(Ask(request, place).status, 304);
+  job_.Step(0, kNow + 10'000);
+  EXPECT_EQ(Ask(request, place).status, 200);
+  EXPECT_EQ(GetJson(place)["first_steps"], (Json{{"columns", {"task", "millis", "attempt"}},
+                                                 {"rows", {{"worker:0", kNow + 10'000, 1}}}}));
+}
+
 TEST_F(ApiTest, ThroughAProxyNothingIsShortAndNothingStreams) {
   api_ = std::make_unique<Api>(Api::Parts{.loop = driver_.loop(), .job = job_, .direct = false});
   HttpRequest request;

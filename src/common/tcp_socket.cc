@@ -402,6 +402,7 @@ absl::StatusOr<std::unique_ptr<TcpListener>> TcpListener::Adopt(EventLoop& loop,
   KeepFromChildren(socket);
   error_code error;
   state->acceptor.assign(Tcp::v4(), socket, error);
+  if (error) ::close(socket);
   if (!error) error = state->Listen();
   if (error) {
     return absl::UnavailableError(

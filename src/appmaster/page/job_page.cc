@@ -2,7 +2,10 @@
 // one.
 #include "appmaster/page/job_page.h"
 
+#include <fcntl.h>
+
 #include <atomic>
+#include <cerrno>
 #include <mutex>
 #include <utility>
 #include <variant>
@@ -11,11 +14,24 @@
 #include "common/lifetime.h"
 #include "common/logging.h"
 #include "common/status_macros.h"
+#include "os/files/files.h"
 #include "os/network/peer_user.h"
 #include "rpc/convert/convert.h"
 #include "rpc/convert/event_json.h"
 
 namespace tony::appmaster {
+namespace {
+
+/// A copy for a listener, which closes it; the original stays, for another page if this one cannot
+/// be opened. -1 stays -1. Errno codes.
+absl::StatusOr<int> CopyOf(int socket) {
+  if (socket < 0) return -1;
+  const int copy = ::fcntl(socket, F_DUPFD_CLOEXEC, 0);
+  if (copy < 0) return os::ErrnoError(errno, "cannot copy the page's socket");
+  return copy;
+}
+
+}  // namespace
 
 /// Hears of news on any thread, and tells the streams on the loop; once, however much comes. Thread
 /// safe.
@@ -57,6 +73,7 @@ absl::StatusOr<std::unique_ptr<JobPage>> JobPage::Start(const PageParts& parts,
                                                         PageLogs logs,
                                                         const MakeAccess& make_access) {
   auto page = std::unique_ptr<JobPage>(new JobPage(parts, std::move(logs)));
+  TONY_ASSIGN_OR_RETURN(const int page_socket, CopyOf(parts.sockets.page));
   TONY_ASSIGN_OR_RETURN(
       page->server_,
       web::HttpServer::Start(
@@ -67,7 +84,7 @@ absl::StatusOr<std::unique_ptr<JobPage>> JobPage::Start(const PageParts& parts,
           },
           web::HttpServer::Limits{},
           [page = page.get()](const std::string& path) { return page->site_->Allowed(path); },
-          web::HttpServer::Extras{.socket = parts.sockets.page}));
+          web::HttpServer::Extras{.socket = page_socket}));
   page->access_ = make_access(page->port());
   if (page->access_->direct()) TONY_RETURN_IF_ERROR(page->StartGate(std::move(peers)));
   web::JobLogs* const all = page->logs_.all != nullptr ? page->logs_.all.get() : parts.node_logs;
@@ -90,10 +107,11 @@ absl::Status JobPage::StartGate(PeerCheck peers) {
       parts_.loop, parts_.dialer, [this]() -> const std::optional<core::VisualizationReady>& {
         return Job().view.visualization;
       });
-  TONY_ASSIGN_OR_RETURN(
-      gate_, web::ProgramGate::Start(
-                 parts_.loop, parts_.clock, std::move(peers), *tunnels_,
-                 {.job_id = parts_.job_id, .page_port = port(), .socket = parts_.sockets.gate}));
+  TONY_ASSIGN_OR_RETURN(const int gate_socket, CopyOf(parts_.sockets.gate));
+  TONY_ASSIGN_OR_RETURN(gate_,
+                        web::ProgramGate::Start(
+                            parts_.loop, parts_.clock, std::move(peers), *tunnels_,
+                            {.job_id = parts_.job_id, .page_port = port(), .socket = gate_socket}));
   LogInfo("the job's program can be seen through a port of its own",
           {{"page", port()}, {"port", gate_->port()}});
   return absl::OkStatus();

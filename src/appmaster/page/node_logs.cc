@@ -24,6 +24,9 @@ constexpr size_t kMergeBytes = size_t{2} << 20;
 constexpr size_t kMostMergeBytes = 256 * 1024;
 /// By so much the clocks of two hosts may differ before their logs cannot be merged.
 constexpr int64_t kMostSkewMillis = 15'000;
+/// The others' lines wait so long for an executor that does not answer; after that they are read
+/// without its lines.
+constexpr std::chrono::seconds kSilence{10};
 /// Sentences about single tasks in one answer.
 constexpr size_t kMostNotes = 8;
 
@@ -263,17 +266,30 @@ void NodeLogs::Merge(const core::JobView& view, const web::MergeWish& wish, Aban
                 });
 }
 
+// A page without the lines of a task that is silent for a moment would lead a follower past them.
+bool NodeLogs::WaitsFor(const NodeAnswer& answer) {
+  if (!absl::IsUnavailable(answer.lines.status())) {
+    silent_since_.erase(answer.task);
+    return false;
+  }
+  const TimePoint now = clock_.Now();
+  return now - silent_since_.try_emplace(answer.task, now).first->second < kSilence;
+}
+
 // A host whose clock is far off would hold all others' lines back, or its own.
 web::MergedLines NodeLogs::PageOf(std::vector<NodeAnswer> answers, std::vector<std::string> notes,
-                                  const web::MergeWish& wish) const {
+                                  const web::MergeWish& wish) {
   std::vector<TaskLines> parts;
   const int64_t now = clock_.UnixMillis();
+  bool waits = false;
+  const bool alone = answers.size() == 1;
   for (NodeAnswer& answer : answers) {
+    if (WaitsFor(answer)) waits = true;
     if (IsTrouble(answer.lines.status())) notes.push_back(NoteOf(answer));
     if (!answer.lines.ok() || !answer.lines->has_merged()) continue;
     const v1::MergedLines& merged = answer.lines->merged();
     const int64_t skew = merged.place_millis() - now;
-    if (!merged.more() && std::abs(skew) > kMostSkewMillis) {
+    if (!alone && !merged.more() && std::abs(skew) > kMostSkewMillis) {
       notes.push_back(absl::StrCat("the clock of ", answer.task.ToString(), "'s machine is ",
                                    std::abs(skew) / 1000, " s ", skew > 0 ? "ahead" : "behind",
                                    ", so its lines cannot be merged; choose it alone"));
@@ -281,8 +297,11 @@ web::MergedLines NodeLogs::PageOf(std::vector<NodeAnswer> answers, std::vector<s
     }
     parts.push_back({answer.task, std::move(*answer.lines->mutable_merged())});
   }
+  if (waits && wish.cursor) parts.clear();
   web::MergedLines page =
       MergeAnswers(std::move(parts), wish.cursor.value_or(web::MergeCursor{}), wish.limit);
+  // Who has come so far goes on from there, even if nobody answers this time.
+  if (wish.cursor) page.empty = false;
   Limit(notes);
   page.notes = std::move(notes);
   return page;

@@ -1,6 +1,7 @@
 // Reads logs that lie on the machines of the tasks for the page's API.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -61,7 +62,10 @@ class NodeLogs : public web::JobLogs {
   void MergeOwn(const web::MergeWish& wish, Abandoned abandoned, Take<web::MergedLines> take);
   /// The page of what the executors have answered.
   web::MergedLines PageOf(std::vector<NodeAnswer> answers, std::vector<std::string> notes,
-                          const web::MergeWish& wish) const;
+                          const web::MergeWish& wish);
+  /// Whether a page goes on only when this task's executor has answered, which it did until a
+  /// moment ago.
+  bool WaitsFor(const NodeAnswer& answer);
   /// Goes on to the errors of other tasks than the guilty one.
   void FindAfter(const core::JobView& view, web::JobErrors errors, Abandoned abandoned,
                  Take<web::JobErrors> take);
@@ -70,6 +74,7 @@ class NodeLogs : public web::JobLogs {
   const core::JobMachine& machine_;
   NodeReads reads_;
   const std::string own_log_;
+  std::map<core::TaskId, TimePoint> silent_since_;  ///< of executors that do not answer merges
   const std::shared_ptr<int> downloads_ = std::make_shared<int>(0);
   Worker worker_;
   logs::LogLookup lookup_;  ///< of this process's own log

@@ -67,6 +67,7 @@ class LocalStepHome : public StepHome {
     lock_.Reset();
     launched->guard.Reset();
     launched->checkpoints.Reset();
+    launched->page_sockets.clear();
     TONY_ASSIGN_OR_RETURN(const StoredJob stored, JobStore(local_dir_).Read(launched->id));
     const int exit_code = attempt.FollowOwn(stored, state.attempts + 1);
     LocalStep::RemoveOld(local_dir_, job_.result.local.history_days, clock_.UnixMillis());

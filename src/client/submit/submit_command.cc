@@ -135,6 +135,8 @@ int RunLocalJob(const SubmitOptions& options, const Environment& environment,
     const absl::StatusOr<StoredJob> end = JobStore(job.result.local.dir).Read(launched->id);
     if (end.ok()) step->TakeEnd(*end);
   }
+  // Whoever still asks for the page hears that nobody is there, instead of waiting for an answer.
+  launched->page_sockets.clear();
   return EndLocalJob(verdict, launched->folder);
 }
 

@@ -8,6 +8,7 @@ namespace tony::web {
 namespace {
 
 constexpr char kCookie[] = "tony-page";
+
 }  // namespace
 
 CodeAccess::CodeAccess(const Clock& clock, Options options)

@@ -12,7 +12,7 @@ export interface Marker {
 /** By the parts of a pattern that repeat without a limit, of which each makes every other one try more. */
 const kReach = [4_000, 4_000, 200];
 /** Choices (`a?`, `a|b`, `a{1,3}`) that a pattern may have: each doubles the work at worst. */
-const kMostChoices = 10;
+const kMostChoices = 6;
 /** From so many repetitions on, a limit is none. */
 const kManyTimes = 8;
 

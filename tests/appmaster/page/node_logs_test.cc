@@ -222,6 +222,39 @@ TEST_F(NodeLogsTest, TasksThatDoNotAnswerAreNamed) {
               ElementsAre("worker:0 did not answer within 2 s", "worker:1: the disk is broken"));
 }
 
+TEST_F(NodeLogsTest, AFollowerWaitsForATaskThatIsSilentForAMoment) {
+  std::atomic<bool> silent = false;
+  RunAs([&](int worker, const v1::ReadLog&) -> std::optional<v1::LogLines> {
+    if (worker == 0 && silent) return std::nullopt;
+    return MergedLine("here", clock_.UnixMillis() - 1000);
+  });
+  web::MergeWish wish;
+  wish.cursor = web::MergeCursor{{clock_.UnixMillis() - 2000, 0}, ""};
+  silent = true;
+  const auto page = Merge(wish);
+  ASSERT_TRUE(page.ok()) << page.status();
+  EXPECT_TRUE(page->lines.empty()) << "the next page would begin behind the lines of worker:0";
+  EXPECT_EQ(page->next.place, wish.cursor->place);
+  EXPECT_FALSE(page->empty);
+  EXPECT_THAT(page->notes, ElementsAre("worker:0 did not answer within 2 s"));
+  silent = false;
+  EXPECT_EQ(Merge(wish)->lines.size(), 3U);
+}
+
+TEST_F(NodeLogsTest, ATaskThatIsChosenAloneIsShownWhateverItsClockSays) {
+  RunAs([&](int, const v1::ReadLog&) {
+    v1::LogLines lines = MergedLine("line", clock_.UnixMillis() - 3'601'000);
+    lines.mutable_merged()->set_place_millis(clock_.UnixMillis() - 3'600'000);
+    return lines;
+  });
+  web::MergeWish wish;
+  wish.task = "worker-1";
+  const auto page = Merge(wish);
+  ASSERT_TRUE(page.ok()) << page.status();
+  EXPECT_EQ(page->lines.size(), 1U);
+  EXPECT_TRUE(page->notes.empty());
+}
+
 TEST_F(NodeLogsTest, AHostWhoseClockIsFarOffDoesNotHoldTheOthersBack) {
   RunAs([&](int worker, const v1::ReadLog&) {
     v1::LogLines lines = MergedLine("line", clock_.UnixMillis() - 1000);

@@ -1,6 +1,7 @@
 // Assembles the local backend's parts: the job's folder, its lock, the executor starter.
 #include "appmaster/local_platform.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -40,7 +41,10 @@ bool WantsGpus(const core::JobDescription& job) {
 }  // namespace
 
 LocalPlatform::LocalPlatform(const Options& options, EventLoop& loop)
-    : options_(options), loop_(loop), folder_(options_.job_folder) {}
+    : options_(options), loop_(loop), folder_(options_.job_folder) {
+  // An executor that outlives the job must not keep the page's port.
+  for (const int page : options_.page_fds) ::fcntl(page, F_SETFD, FD_CLOEXEC);
+}
 
 TaskFolders LocalPlatform::folders() const {
   return {folder_.logs(), folder_.checkpoints(), folder_.cache()};
@@ -135,10 +139,14 @@ absl::StatusOr<std::unique_ptr<PageEntry>> LocalPlatform::MakePageEntry(
   with_past.previous = [this](web::JobSource::TakePrevious take) {
     previous_runs_->Find(std::move(take));
   };
-  return std::make_unique<LocalPageEntry>(with_past, options_.job_id(), [this, parts] {
+  if (options_.page_fds.size() == 2)
+    with_past.sockets = {options_.page_fds[0], options_.page_fds[1]};
+  auto entry = std::make_unique<LocalPageEntry>(with_past, folder_.page_visits(), [this, parts] {
     return PageLogs{std::make_unique<pagedata::FolderLogs>(folder_),
                     std::make_unique<pagedata::FolderJobLogs>(parts.loop, parts.clock, folder_)};
   });
+  entry->Resume();
+  return entry;
 }
 
 absl::Status LocalPlatform::Publish(const std::string& address) {

@@ -42,6 +42,13 @@ OptionTable TableOf(Options& options, bool& on_yarn) {
        .store = StoreItem(
            options.lock_fds,
            [](const std::string& text) { return ParseNumber<int>(text, "a descriptor"); })},
+      {.name = "page-fd",
+       .value = "NUMBER",
+       .repeatable = true,
+       .meaning = "twice: the bound socket of the job's page, and that of its program's page",
+       .store = StoreItem(
+           options.page_fds,
+           [](const std::string& text) { return ParseNumber<int>(text, "a descriptor"); })},
       {.name = "launcher-fd",
        .value = "NUMBER",
        .meaning = "a socket whose other end an external launcher holds, which starts the executors",
@@ -122,6 +129,9 @@ absl::StatusOr<Options> ParseOptions(int argc, char** argv) {
   if (options.look_up) return absl::InvalidArgumentError("--look-up needs --on-yarn");
   if (options.job_folder.empty() || options.job_folder.front() != '/' || options.job_id().empty()) {
     return absl::InvalidArgumentError(kUsage);
+  }
+  if (!options.page_fds.empty() && options.page_fds.size() != 2) {
+    return absl::InvalidArgumentError("--page-fd comes twice");
   }
   if ((options.launcher_fd >= 0) != !options.launcher_host.empty()) {
     return absl::InvalidArgumentError("--launcher-fd and --launcher-host come together");

@@ -26,6 +26,11 @@ struct Options {
   /// the step of a workflow that the job is.
   std::vector<int> lock_fds;
 
+  /// The sockets of the job's page and of its program's page, bound already: the process that
+  /// starts this one holds them, too, so the next ApplicationMaster has the same ports. Two or
+  /// none.
+  std::vector<int> page_fds;
+
   /// The end of the socket pair with an external launcher, which starts the job's executors; -1:
   /// the job runs on this machine.
   int launcher_fd = -1;

@@ -299,6 +299,15 @@ struct TcpListener::State : std::enable_shared_from_this<State> {
                                                      int port, std::optional<PeerFilter> peers,
                                                      OnAccepted on_accepted, Wrap wrap);
 
+  /// Makes the bound acceptor listen, and begins to accept.
+  error_code Listen() {
+    error_code error;
+    acceptor.listen(asio::socket_base::max_listen_connections, error);
+    if (!error) port = acceptor.local_endpoint(error).port();
+    if (!error) Accept();
+    return error;
+  }
+
   void Accept() {
     acceptor.async_accept([self = shared_from_this()](const error_code& error, Tcp::socket socket) {
       if (!self->open) return;
@@ -359,13 +368,11 @@ absl::StatusOr<std::shared_ptr<TcpListener::State>> TcpListener::State::Open(
   // Without this option a port that was in use a moment ago could not be bound again for a minute.
   if (!error) state->acceptor.set_option(Tcp::acceptor::reuse_address(true), error);
   if (!error) state->acceptor.bind(*endpoint, error);
-  if (!error) state->acceptor.listen(asio::socket_base::max_listen_connections, error);
-  if (!error) state->port = state->acceptor.local_endpoint(error).port();
+  if (!error) error = state->Listen();
   if (error) {
     return absl::UnavailableError(
         absl::StrCat("cannot listen on ", address, ", port ", port, ": ", error.message()));
   }
-  state->Accept();
   return state;
 }
 
@@ -386,6 +393,21 @@ absl::StatusOr<std::unique_ptr<TcpListener>> TcpListener::Listen(EventLoop& loop
   auto state = State::Open(loop, address, port, std::nullopt, std::move(on_accepted), nullptr);
   if (!state.ok()) return state.status();
   return std::unique_ptr<TcpListener>(new TcpListener(*std::move(state)));
+}
+
+absl::StatusOr<std::unique_ptr<TcpListener>> TcpListener::Adopt(EventLoop& loop, int socket,
+                                                                PeerFilter peers,
+                                                                OnAccepted on_accepted) {
+  auto state = std::make_shared<State>(loop, std::move(peers), std::move(on_accepted), nullptr);
+  KeepFromChildren(socket);
+  error_code error;
+  state->acceptor.assign(Tcp::v4(), socket, error);
+  if (!error) error = state->Listen();
+  if (error) {
+    return absl::UnavailableError(
+        absl::StrCat("cannot listen with an inherited socket: ", error.message()));
+  }
+  return std::unique_ptr<TcpListener>(new TcpListener(std::move(state)));
 }
 
 }  // namespace tony

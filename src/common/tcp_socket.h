@@ -95,6 +95,11 @@ class TcpListener {
   static absl::StatusOr<std::unique_ptr<TcpListener>> Listen(EventLoop& loop,
                                                              const std::string& address, int port,
                                                              OnAccepted on_accepted);
+  /// Listens in the same way with `socket`, which is bound already and belongs to the listener from
+  /// now on. Unavailable – it cannot listen.
+  static absl::StatusOr<std::unique_ptr<TcpListener>> Adopt(EventLoop& loop, int socket,
+                                                            PeerFilter peers,
+                                                            OnAccepted on_accepted);
   ~TcpListener();
   TcpListener(const TcpListener&) = delete;
   TcpListener& operator=(const TcpListener&) = delete;

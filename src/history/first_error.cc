@@ -32,42 +32,23 @@ int AttemptOf(const core::TaskId& task, const std::optional<core::TaskExit>& exi
   return attempt;
 }
 
-bool IsBetter(const FoundError& left, const FoundError& right) {
-  if (IsMention(left) != IsMention(right)) return IsMention(right);
-  return left.error.unix_millis < right.error.unix_millis;
-}
-
 std::optional<FoundError> FindFirstErrorIn(const std::vector<LogFile>& files, int64_t since_millis,
                                            const std::function<bool()>& enough = nullptr) {
-  // Asking may cost a look at a clock.
-  constexpr int64_t kLinesBetween = 1024;
   std::optional<FoundError> best;
-  int64_t lines = 0;
   for (const LogFile& log : files) {
-    logs::LogReader reader(log.path);
-    logs::ErrorFinder finder;
-    logs::LogLine line;
-    while (reader.Finish(&line)) {
-      if (enough && ++lines % kLinesBetween == 0 && enough()) return best;
-      if (line.unix_millis > 0 && line.unix_millis < since_millis) {
-        finder.Skip();
-      } else if (finder.Add(line)) {
-        break;
-      }
+    std::optional<logs::PrintedError> error =
+        logs::FindFirstErrorIn(log.path, since_millis, enough);
+    if (error && (!best || logs::ExplainsMore(*error, best->error))) {
+      best = FoundError{log, *std::move(error)};
     }
-    std::optional<logs::PrintedError> error = finder.Finish();
-    if (!error) continue;
-    FoundError found{log, *std::move(error)};
-    if (!best || IsBetter(found, *best)) best = std::move(found);
+    if (enough && enough()) break;
   }
   return best;
 }
 
 }  // namespace
 
-bool IsMention(const FoundError& found) {
-  return logs::SignOf(found.error.lines[0]) == logs::ErrorSign::kMention;
-}
+bool IsMention(const FoundError& found) { return logs::IsMention(found.error); }
 
 std::optional<Failure> FindFailure(const core::JobView& view, const storage::JobFolder& folder) {
   if (view.verdict) {

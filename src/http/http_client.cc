@@ -54,6 +54,11 @@ size_t OnBody(char* data, size_t /*one*/, size_t size, void* exchange) {
   return self->status.ok() ? size : 0;
 }
 
+// libcurl's progress callback: anything but 0 ends the request.
+int OnProgress(void* stop, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
+  return static_cast<const std::stop_token*>(stop)->stop_requested() ? 1 : 0;
+}
+
 /// The part of `url` up to its path: scheme, host and port.
 std::string ServerOf(const std::string& url) {
   const size_t host = url.find("://");
@@ -118,6 +123,7 @@ struct HttpClient::Handle {
     curl.easy_setopt(easy, CURLOPT_UPLOAD_BUFFERSIZE, kBufferBytes);
     Set(CURLOPT_WRITEFUNCTION, OnBody);
     Set(CURLOPT_READFUNCTION, OnSource);
+    Set(CURLOPT_XFERINFOFUNCTION, OnProgress);
   }
 
   CURLcode Perform(Exchange* exchange) {
@@ -129,6 +135,8 @@ struct HttpClient::Handle {
     Set(CURLOPT_URL, request.url.c_str());
     Set(CURLOPT_WRITEDATA, exchange);
     Set(CURLOPT_READDATA, exchange);
+    Set(CURLOPT_XFERINFODATA, &request.stop);
+    Set(CURLOPT_NOPROGRESS, request.stop.stop_possible() ? 0L : 1L);
     Set(CURLOPT_UPLOAD, request.source != nullptr ? 1L : 0L);
     // CURLOPT_UPLOAD has made it a request without a body, also after an earlier one with `body`.
     if (request.body) {
@@ -212,6 +220,9 @@ absl::StatusOr<HttpResponse> HttpClient::Send(const HttpRequest& request) {
   const std::string where =
       request.secret_path ? ServerOf(request.url) : request.url.substr(0, request.url.find('?'));
   if (!exchange.status.ok()) return Annotate(exchange.status, where);
+  if (request.stop.stop_requested()) {
+    return absl::CancelledError(absl::StrCat(where, ": nobody waits for the answer any more"));
+  }
   if (result != CURLE_OK) {
     LogDebug("a web server does not answer",
              {{"peer", ServerOf(request.url)}, {"why", curl.easy_strerror(result)}});

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,8 @@ struct HttpRequest {
   bool secret_path = false;
   /// Receives the body of a 2xx answer, piece by piece. Null: the body is in HttpResponse::body.
   std::function<absl::Status(const char* data, size_t size)> sink;
+  /// Ends the request, within a second or so, whatever the server does: libcurl asks once a second.
+  std::stop_token stop;
 };
 
 /// The server's answer. A plain value.
@@ -68,10 +71,10 @@ class HttpClient {
   ~HttpClient();
 
   /// Sends `request` and returns the server's answer, whatever its code. Unavailable – the server
-  /// does not answer; FailedPrecondition – libcurl cannot do SPNEGO; ResourceExhausted – the answer
-  /// is longer than 16 MiB; otherwise the status of `source` or `sink`. Messages name the URL
-  /// without its query, which holds secrets, or the
-  /// server alone (HttpRequest::secret_path).
+  /// does not answer; Cancelled – HttpRequest::stop; FailedPrecondition – libcurl cannot do SPNEGO;
+  /// ResourceExhausted – the answer is longer than 16 MiB; otherwise the status of `source` or
+  /// `sink`. Messages name the URL without its query, which holds secrets, or the server alone
+  /// (HttpRequest::secret_path).
   absl::StatusOr<HttpResponse> Send(const HttpRequest& request);
 
  private:

@@ -2,6 +2,11 @@
 // same name again.
 #include "logs/container_logs.h"
 
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+#include <tuple>
+
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -67,6 +72,21 @@ std::optional<ContainerLogFile> ParseContainerLog(const std::string& name) {
   // Only the canonical spelling counts: "attempt-02.stdout.log" is another file.
   if (!IsContainerLog(file) || ContainerLogName(file) != name) return std::nullopt;
   return file;
+}
+
+std::vector<ContainerLogFile> FindContainerLogs(const std::string& folder) {
+  std::vector<ContainerLogFile> logs;
+  std::error_code error;
+  std::filesystem::directory_iterator entry(folder, error);
+  while (!error && entry != std::filesystem::directory_iterator()) {
+    const auto file = ParseContainerLog(entry->path().filename().string());
+    if (file && file->segment == 1 && !file->times) logs.push_back(*file);
+    entry.increment(error);
+  }
+  std::sort(logs.begin(), logs.end(), [](const auto& left, const auto& right) {
+    return std::tie(left.attempt, left.stream) < std::tie(right.attempt, right.stream);
+  });
+  return logs;
 }
 
 }  // namespace tony::logs

@@ -5,6 +5,7 @@
 #include <compare>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace tony::logs {
 
@@ -38,5 +39,9 @@ std::string ContainerLogName(const ContainerLogFile& file);
 
 /// The inverse of ContainerLogName(); nothing for other names. No valid name has a '/'.
 std::optional<ContainerLogFile> ParseContainerLog(const std::string& name);
+
+/// The logs in a container's folder, by their first segments, in the order of attempts; those that
+/// belong to no attempt come first.
+std::vector<ContainerLogFile> FindContainerLogs(const std::string& folder);
 
 }  // namespace tony::logs

@@ -129,4 +129,30 @@ PrintedError ErrorFinder::Begin(const LogLine& line) const {
 
 std::optional<PrintedError> ErrorFinder::Finish() { return error_ ? error_ : mention_; }
 
+bool IsMention(const PrintedError& error) { return SignOf(error.lines[0]) == ErrorSign::kMention; }
+
+bool ExplainsMore(const PrintedError& left, const PrintedError& right) {
+  if (IsMention(left) != IsMention(right)) return IsMention(right);
+  return left.unix_millis < right.unix_millis;
+}
+
+std::optional<PrintedError> FindFirstErrorIn(const std::string& path, int64_t since_millis,
+                                             const std::function<bool()>& enough) {
+  // Asking may cost a look at a clock.
+  constexpr int64_t kLinesBetween = 1024;
+  LogReader reader(path);
+  ErrorFinder finder;
+  LogLine line;
+  int64_t lines = 0;
+  while (reader.Finish(&line)) {
+    if (enough && ++lines % kLinesBetween == 0 && enough()) break;
+    if (line.unix_millis > 0 && line.unix_millis < since_millis) {
+      finder.Skip();
+    } else if (finder.Add(line)) {
+      break;
+    }
+  }
+  return finder.Finish();
+}
+
 }  // namespace tony::logs

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -62,5 +63,16 @@ class ErrorFinder {
   std::deque<std::string> before_;
   int64_t line_number_ = 0;
 };
+
+/// Whether the error may be a harmless message, such as "train error: 0.3".
+bool IsMention(const PrintedError& error);
+/// Whether `left` explains more than `right`: a real error before a mention, then the earlier one.
+bool ExplainsMore(const PrintedError& left, const PrintedError& right);
+
+/// The first error of the log `path` (of its first segment); nothing if there is none, or no such
+/// log. Lines that are known to be older than `since_millis` do not count. Ends with what was found
+/// when `enough`, which may be null and is asked now and then, returns true. Thread safe.
+std::optional<PrintedError> FindFirstErrorIn(const std::string& path, int64_t since_millis,
+                                             const std::function<bool()>& enough);
 
 }  // namespace tony::logs

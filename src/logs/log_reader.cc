@@ -18,7 +18,9 @@ constexpr size_t kChunk = 64 << 10;
 constexpr size_t kRecords = 256;
 
 os::UniqueFd OpenToRead(const std::string& path) {
-  return os::UniqueFd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  // The program may have replaced the file: O_NOFOLLOW keeps a symbolic link from leading elsewhere,
+  // O_NONBLOCK keeps a FIFO from blocking.
+  return os::UniqueFd(open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
 }
 
 int64_t SizeOf(int fd) {
@@ -121,7 +123,26 @@ void LogReader::SkipToTime(int64_t unix_millis) {
     const int64_t record = LastRecordBefore(fd.get(), count, unix_millis);
     const std::vector<LogTime> time = ReadLogTimes(fd.get(), std::max<int64_t>(0, record), 1);
     GoTo(number, record < 0 || time.empty() ? 0 : time[0].offset);
-    if (record >= 0) return;
+    if (record < 0) continue;
+    // The records before this one may be many, and are of no use any more.
+    times_ = LogTimes(LogTimesPath(path_, number), record);
+    return;
+  }
+}
+
+// A time may begin in the middle of a line, whose first part is older.
+void LogReader::SkipToWhole(int64_t unix_millis) {
+  SkipToTime(unix_millis);
+  const int64_t from = std::max<int64_t>(0, offset_ - static_cast<int64_t>(kMaxLineBytes));
+  const os::UniqueFd fd = OpenToRead(LogSegmentPath(path_, number_));
+  std::string before(static_cast<size_t>(offset_ - from), '\0');
+  const ssize_t size = pread(fd.get(), before.data(), before.size(), from);
+  if (size != static_cast<ssize_t>(before.size())) return;
+  const size_t newline = before.rfind('\n');
+  if (newline != std::string::npos) {
+    offset_ = from + static_cast<int64_t>(newline) + 1;
+  } else if (from == 0) {
+    offset_ = 0;
   }
 }
 
@@ -191,12 +212,16 @@ bool LogReader::Finish(LogLine* line) {
 }
 
 // The time of a line is that of its first byte. `newest_` keeps times from going back, as they
-// would after the host's clock was set back.
+// would after the host's clock was set back. The last byte of a cut line lies in an earlier segment
+// than `times_`, which has no time for it.
 void LogReader::Take(size_t end, size_t line_end, LogLine* line) {
   if (line_time_ < 0) {
     line_time_ = times_.At(offset_ - static_cast<int64_t>(pending_.size() - begin_));
   }
   newest_ = std::max(newest_, line_time_);
+  const int64_t last_time = times_.At(offset_ - static_cast<int64_t>(pending_.size() - end) - 1);
+  newest_whole_ = std::max({newest_whole_, newest_, last_time});
+  line->whole_millis = newest_whole_;
   line->text.assign(pending_, begin_, line_end - begin_);
   line->unix_millis = newest_;
   GiveOut(end);

@@ -15,13 +15,16 @@ namespace tony::logs {
 /// One line of a log, without its '\n'.
 struct LogLine {
   std::string text;
-  int64_t unix_millis = 0;  ///< when its first byte was read from the program; 0: not known
+  int64_t unix_millis = 0;   ///< when its first byte was read from the program; 0: not known
+  int64_t whole_millis = 0;  ///< when its last byte was read from the program; 0: not known
 };
 
 /// The times of one segment's bytes, looked up in the order of their offsets. Not thread safe.
 class LogTimes {
  public:
-  explicit LogTimes(std::string path) : path_(std::move(path)) {}
+  /// `first`: number of the first record to look at, from 0. Bytes before it have no time.
+  explicit LogTimes(std::string path, int64_t first = 0)
+      : path_(std::move(path)), records_read_(first) {}
 
   /// The time of the byte at `offset`; 0 if there is no record. `offset` must not be smaller than
   /// in the last call. Ask only for bytes that were read already: their record was written before
@@ -35,7 +38,7 @@ class LogTimes {
   int64_t unix_millis_ = 0;       // time of the current record
   std::vector<LogTime> records_;  // records read ahead
   size_t next_ = 0;               // index of the next record in records_
-  int64_t records_read_ = 0;      // number of records read from the file
+  int64_t records_read_;          // number of the next record to read from the file
   bool at_end_ = false;           // no record was left at the last read
 };
 
@@ -56,6 +59,9 @@ class LogReader {
   void SkipToLast(int64_t lines);
   /// Skips most of the lines older than `unix_millis`. Call it before the first Next().
   void SkipToTime(int64_t unix_millis);
+  /// Skips most of the lines that were whole before `unix_millis`, and none that was not. Call it
+  /// before the first Next().
+  void SkipToWhole(int64_t unix_millis);
 
   /// The number of bytes that exist now and were not given out yet.
   int64_t Unread() const;
@@ -88,12 +94,13 @@ class LogReader {
   ino_t inode_ = 0;     // inode of its file; 0: not opened yet
   int64_t offset_ = 0;  // offset of its first unread byte
   LogTimes times_;
-  std::string pending_;     // bytes read but not yet given out
-  size_t begin_ = 0;        // start of the next line in pending_
-  size_t searched_ = 0;     // pending_ has no '\n' before this
-  bool cut_ = false;        // the pending bytes will not be continued: they are a line
-  int64_t line_time_ = -1;  // time of the line at begin_; -1: not looked up yet
-  int64_t newest_ = 0;      // time of the last line given out
+  std::string pending_;       // bytes read but not yet given out
+  size_t begin_ = 0;          // start of the next line in pending_
+  size_t searched_ = 0;       // pending_ has no '\n' before this
+  bool cut_ = false;          // the pending bytes will not be continued: they are a line
+  int64_t line_time_ = -1;    // time of the line at begin_; -1: not looked up yet
+  int64_t newest_ = 0;        // time of the last line given out
+  int64_t newest_whole_ = 0;  // when that line was whole
 };
 
 }  // namespace tony::logs

@@ -1,9 +1,8 @@
 // The readers are those of src/logs and src/history; here they get a thread and pages.
 #include "pagedata/folder_job_logs.h"
 
-#include <re2/re2.h>
-
 #include <algorithm>
+#include <chrono>
 #include <memory>
 #include <utility>
 
@@ -12,80 +11,58 @@
 #include "common/status_macros.h"
 #include "history/first_error.h"
 #include "history/job_logs.h"
-#include "history/log_stream.h"
-#include "logs/log_bytes.h"
+#include "logs/log_merge.h"
+#include "pagedata/raw_log.h"
 
 namespace tony::pagedata {
 namespace {
 
-constexpr size_t kRawPieceBytes = size_t{256} * 1024;
+/// Lines that are younger may not be in their log yet.
+constexpr std::chrono::milliseconds kWritingTime{100};
 
-/// Counts the lines of a merged stream, so that the next page can find its begin: that is the time
-/// of the last line, and how many lines from that time on were used up. Lines without a time come
-/// first in every stream, so they count whatever the time is. Not thread safe.
-class MergePage {
- public:
-  MergePage(const web::MergeWish& wish, web::MergedLines& page) : wish_(wish), page_(page) {
-    page_.next_millis = std::max<int64_t>(0, wish.since_millis);
-    if (!wish.match.empty()) {
-      RE2::Options options(RE2::Quiet);
-      options.set_never_nl(true);
-      pattern_ = std::make_unique<RE2>(wish.match, options);
-    }
-  }
-
-  bool full() const { return page_.lines.size() >= wish_.limit || bytes_ >= kMostBytes; }
-
-  void Add(const history::LogFile& log, const logs::LogLine& line) {
-    if (line.unix_millis == 0) {
-      ++untimed_;
-    } else if (line.unix_millis == page_.next_millis) {
-      ++of_last_time_;
-    } else {
-      page_.next_millis = line.unix_millis;
-      of_last_time_ = 1;
-    }
-    page_.next_skip = untimed_ + of_last_time_;
-    if (seen_++ < wish_.skip) return;
-    if (pattern_ != nullptr && !RE2::PartialMatch(line.text, *pattern_)) return;
-    page_.lines.push_back({line.unix_millis, log.task, log.attempt, log.stream, line.text});
-    bytes_ += line.text.size();
-  }
-
- private:
-  /// Lines may have 64 KiB each.
-  static constexpr size_t kMostBytes = size_t{1} << 20;
-
-  const web::MergeWish& wish_;
-  web::MergedLines& page_;
-  size_t bytes_ = 0;
-  std::unique_ptr<RE2> pattern_;
-  int64_t seen_ = 0;
-  int64_t untimed_ = 0;
-  int64_t of_last_time_ = 0;
-};
-
-absl::StatusOr<history::LogStreamOptions> OptionsOf(const core::JobView& view,
-                                                    const web::MergeWish& wish) {
-  history::LogStreamOptions options;
+absl::StatusOr<history::LogSelection> SelectionOf(const core::JobView& view,
+                                                  const web::MergeWish& wish) {
+  history::LogSelection selection;
   if (!wish.task.empty()) {
     absl::StatusOr<std::string> task = history::ResolveTask(view, wish.task);
     if (!task.ok()) return absl::InvalidArgumentError(task.status().message());
-    options.selection.task = *std::move(task);
+    selection.task = *std::move(task);
   }
-  options.selection.standard_output = wish.standard_output;
-  options.selection.standard_error = wish.standard_error;
-  options.selection.executor = wish.executor;
-  options.since = wish.since_millis;
+  selection.standard_output = wish.standard_output;
+  selection.standard_error = wish.standard_error;
+  selection.executor = wish.executor;
+  return selection;
+}
+
+absl::StatusOr<logs::MergeRange> RangeOf(const core::JobView& view, const web::MergeWish& wish,
+                                         int64_t now_millis) {
+  logs::MergeRange range;
+  if (wish.cursor) range.place = wish.cursor->place;
+  range.since = std::max<int64_t>(0, wish.since_millis);
+  range.pattern = wish.match;
+  range.lines = wish.limit;
   if (!wish.level.empty()) {
-    TONY_ASSIGN_OR_RETURN(options.level, ParseLogLevel(wish.level));
+    TONY_ASSIGN_OR_RETURN(range.level, ParseLogLevel(wish.level));
   }
   if (!wish.match.empty()) TONY_RETURN_IF_ERROR(logs::CheckLogPattern(wish.match));
   // While programs write, a line without an end is not shown: its rest would be missing for ever.
-  options.complete_lines = std::any_of(view.tasks.begin(), view.tasks.end(), [](const auto& task) {
+  range.open_ends = std::none_of(view.tasks.begin(), view.tasks.end(), [](const auto& task) {
     return task.last.state == core::TaskState::kRunning;
   });
-  return options;
+  if (!view.verdict) range.horizon = now_millis - kWritingTime.count();
+  return range;
+}
+
+web::MergedLines PageOf(logs::MergedPage merged, const std::vector<history::LogFile>& files) {
+  web::MergedLines page;
+  page.next.place = merged.next;
+  page.more = merged.more;
+  page.empty = files.empty();
+  for (logs::MergedRow& row : merged.rows) {
+    const history::LogFile& log = files[row.source];
+    page.lines.push_back({row.unix_millis, log.task, log.attempt, log.stream, std::move(row.text)});
+  }
+  return page;
 }
 
 std::optional<web::PrintedFailure> Printed(const std::optional<history::FoundError>& found) {
@@ -95,26 +72,6 @@ std::optional<web::PrintedFailure> Printed(const std::optional<history::FoundErr
                              found->error.unix_millis, found->error.before,
                              found->error.lines,       history::IsMention(*found)};
 }
-
-/// Reads on the event loop: a piece is in the page cache, or is read ahead by the kernel. Not
-/// thread safe.
-class RawSource : public web::BodySource {
- public:
-  explicit RawSource(logs::LogBytes log) : log_(std::move(log)), at_(log_.Existing(0)) {}
-
-  void Next(Take take) override {
-    if (at_ >= log_.size()) return take(nullptr);
-    absl::StatusOr<std::string> bytes = log_.Read(at_, kRawPieceBytes);
-    if (!bytes.ok()) return take(bytes.status());
-    if (bytes->empty()) return take(absl::DataLossError("a part of the log was dropped meanwhile"));
-    at_ = log_.Existing(at_ + static_cast<int64_t>(bytes->size()));
-    take(std::make_shared<const std::string>(*std::move(bytes)));
-  }
-
- private:
-  const logs::LogBytes log_;
-  int64_t at_;
-};
 
 }  // namespace
 
@@ -137,23 +94,22 @@ void FolderJobLogs::Search(const web::LogName& name, const logs::LogSearch& sear
 
 void FolderJobLogs::Merge(const core::JobView& view, const web::MergeWish& wish,
                           Abandoned abandoned, Take<web::MergedLines> take) {
-  absl::StatusOr<history::LogStreamOptions> options = OptionsOf(view, wish);
-  if (!options.ok()) return take(options.status());
+  const absl::StatusOr<history::LogSelection> selection = SelectionOf(view, wish);
+  if (!selection.ok()) return take(selection.status());
+  const absl::StatusOr<logs::MergeRange> range = RangeOf(view, wish, clock_.UnixMillis());
+  if (!range.ok()) return take(range.status());
   worker_.Run<web::MergedLines>(
       std::move(abandoned),
-      [this, options = *std::move(options),
-       wish](const Worker::Stop& stop) mutable -> absl::StatusOr<web::MergedLines> {
-        web::MergedLines page;
-        MergePage lines(wish, page);
-        options.enough = [&, over = logs::OutOfTime(clock_, stop)] {
-          page.more = lines.full() || over();
-          return page.more;
-        };
-        history::LogStream stream(
-            folder_, options, clock_,
-            [&](const history::LogFile& log, const logs::LogLine& line) { lines.Add(log, line); });
-        page.empty = stream.PrintAll() == 0;
-        return page;
+      [this, selection = *selection,
+       range = *range](const Worker::Stop& stop) -> absl::StatusOr<web::MergedLines> {
+        const std::vector<history::LogFile> files = history::FindLogs(folder_, selection);
+        std::vector<logs::MergeSource> sources;
+        for (const history::LogFile& log : files) {
+          sources.push_back({log.path, log.stream == "executor" || log.stream == "am"});
+        }
+        TONY_ASSIGN_OR_RETURN(logs::MergedPage page,
+                              logs::MergeLogs(sources, range, logs::OutOfTime(clock_, stop)));
+        return PageOf(std::move(page), files);
       },
       std::move(take));
 }
@@ -180,12 +136,7 @@ void FolderJobLogs::FindErrors(const core::JobView& view, Abandoned abandoned,
 
 void FolderJobLogs::OpenRaw(const web::LogName& name, Abandoned abandoned, Take<web::RawLog> take) {
   worker_.Run<web::RawLog>(
-      std::move(abandoned),
-      [path = PathOf(name)](const Worker::Stop&) -> absl::StatusOr<web::RawLog> {
-        TONY_ASSIGN_OR_RETURN(logs::LogBytes log, logs::LogBytes::Open(path));
-        const int64_t bytes = log.size() - log.dropped_bytes();
-        return web::RawLog{bytes, std::make_shared<RawSource>(std::move(log))};
-      },
+      std::move(abandoned), [path = PathOf(name)](const Worker::Stop&) { return OpenRawLog(path); },
       std::move(take));
 }
 

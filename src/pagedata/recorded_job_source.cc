@@ -4,15 +4,10 @@
 
 #include <sys/stat.h>
 
-#include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <utility>
 #include <variant>
 
 #include "absl/status/status.h"
-#include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "common/logging.h"
 #include "common/status_macros.h"
@@ -30,19 +25,6 @@ namespace {
 
 /// The store of metrics is bounded (core::JobMetrics), and so is its file.
 constexpr size_t kMostMetricsBytes = size_t{1} << 30;
-/// So many lines apart are the places in the history that Events() remembers.
-constexpr int kLinesBetweenPlaces = 1000;
-
-constexpr absl::string_view kSequence = "{\"sequence\":\"";
-
-/// The number that the line begins with; 0: it does not begin with one.
-int64_t SequenceOf(absl::string_view line) {
-  if (!absl::StartsWith(line, kSequence)) return 0;
-  line.remove_prefix(kSequence.size());
-  int64_t number = 0;
-  return absl::SimpleAtoi(line.substr(0, line.find('"')), &number) ? number : 0;
-}
-
 std::vector<web::ConfigKey> ReadConfig(const storage::JobFolder& folder) {
   if (!history::OpenRecordFile(folder.job_xml()).ok()) return {};
   const jobfile::Sources sources{.job_file = folder.job_xml(), .working_folder = "/"};
@@ -153,43 +135,14 @@ bool RecordedJobSource::Refresh() {
   return changes_.version != before;
 }
 
-// A page far behind would otherwise cost all lines before it, each time.
-int64_t RecordedJobSource::PlaceBefore(int64_t after) const {
-  const auto behind =
-      std::partition_point(places_.begin(), places_.end(),
-                           [after](const Place& each) { return each.sequence <= after; });
-  return behind == places_.begin() ? 0 : std::prev(behind)->offset;
-}
-
-web::EventPage RecordedJobSource::Events(int64_t after, size_t limit) {
-  web::EventPage page;
-  const absl::StatusOr<os::UniqueFd> opened = history::OpenRecordFile(stored_.folder.events());
-  if (!opened.ok()) return page;
-  std::ifstream file(absl::StrCat("/proc/self/fd/", opened->get()), std::ios::binary);
-  int64_t offset = PlaceBefore(after);
-  file.seekg(offset);
-  int64_t last = after;
-  int lines = 0;
-  for (std::string line; std::getline(file, line) && !file.eof(); ++lines) {
-    // Only the lines that are wanted are parsed; a line without a number in front is no event.
-    const int64_t sequence = SequenceOf(line);
-    const int64_t begin = std::exchange(offset, offset + static_cast<int64_t>(line.size()) + 1);
-    if (lines == kLinesBetweenPlaces) {
-      lines = 0;
-      const int64_t newest = places_.empty() ? 0 : places_.back().sequence;
-      if (sequence > newest) places_.push_back({sequence, begin});
-    }
-    if (sequence <= last) continue;
-    const absl::StatusOr<core::JobEvent> event = rpc::EventFromJsonLine(line);
-    if (!event.ok()) continue;
-    if (page.events.size() == limit) {
-      page.next = last;
-      break;
-    }
-    last = sequence;
-    page.events.push_back(rpc::EventToNumericJson(rpc::ToProto(*event)));
-  }
-  return page;
+void RecordedJobSource::ReadEvents(int64_t after, size_t limit, TakeEvents take) {
+  if (event_worker_ == nullptr) return take(events_->Read(after, limit, [] { return false; }));
+  event_worker_->Run<web::EventPage>(
+      nullptr,
+      [events = events_, after, limit](const Worker::Stop& stop) -> absl::StatusOr<web::EventPage> {
+        return events->Read(after, limit, stop);
+      },
+      std::move(take));
 }
 
 void RecordedJobSource::Stop(const std::string& why) {

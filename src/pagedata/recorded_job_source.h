@@ -12,9 +12,11 @@
 
 #include "absl/status/statusor.h"
 #include "common/clock.h"
+#include "common/worker.h"
 #include "history/line_tail.h"
 #include "history/metric_file.h"
 #include "history/stored_job.h"
+#include "pagedata/event_reader.h"
 #include "web/api/job_source.h"
 
 namespace tony::pagedata {
@@ -43,7 +45,7 @@ class RecordedJobSource : public web::JobSource {
   const core::JobMetrics& metrics() const override { return metrics_; }
   int64_t UnixMillis() const override { return clock_.UnixMillis(); }
   const std::vector<web::ConfigKey>& config() const override { return config_; }
-  web::EventPage Events(int64_t after, size_t limit) override;
+  void ReadEvents(int64_t after, size_t limit, TakeEvents take) override;
   /// Not called, since the source is recorded().
   void Stop(const std::string& why) override;
   bool recorded() const override { return true; }
@@ -51,6 +53,9 @@ class RecordedJobSource : public web::JobSource {
     if (find_previous_ == nullptr) return take(std::nullopt);
     find_previous_(std::move(take));
   }
+  /// The thread on which ReadEvents() reads; it must outlive this. Null: they are read within the
+  /// call.
+  void set_event_worker(Worker* worker) { event_worker_ = worker; }
   /// What finds the last successful run before this one; null: none is known.
   void set_find_previous(std::function<void(TakePrevious take)> find) {
     find_previous_ = std::move(find);
@@ -58,7 +63,9 @@ class RecordedJobSource : public web::JobSource {
 
  private:
   RecordedJobSource(const storage::JobFolder& folder, const Clock& clock)
-      : clock_(clock), tail_(folder.events()) {}
+      : clock_(clock),
+        events_(std::make_shared<EventReader>(folder.events())),
+        tail_(folder.events()) {}
 
   /// What tells a new file of measurements from the one that was read.
   struct UsageMark {
@@ -67,22 +74,17 @@ class RecordedJobSource : public web::JobSource {
     int64_t nanoseconds = 0;
     bool operator==(const UsageMark&) const = default;
   };
-  /// Where the line of an event begins.
-  struct Place {
-    int64_t sequence = 0;
-    int64_t offset = 0;
-  };
 
   /// Reads the history of a job that is not alive. The codes of history::ReadStoredJob().
   absl::Status ReadWhole(const storage::JobFolder& folder, const std::string& id);
-  /// An offset at which a line begins, before which there are only events up to `after`.
-  int64_t PlaceBefore(int64_t after) const;
   /// Reads the lines that are new. Returns whether there were any.
   bool ReadLines();
   void ReadUsage();
   void ConcludeAgain();
 
   const Clock& clock_;
+  const std::shared_ptr<EventReader> events_;  ///< shared with the thread that reads
+  Worker* event_worker_ = nullptr;
   history::StoredJob stored_;
   core::JobTimeline timeline_;
   web::JobChanges changes_;
@@ -91,9 +93,8 @@ class RecordedJobSource : public web::JobSource {
   std::function<void(TakePrevious take)> find_previous_;
   history::LineTail tail_;
   int lines_ = 0;
-  UsageMark usage_mark_;       ///< of the file as read last
-  std::vector<Place> places_;  ///< in the order of the history, one for many lines
-  bool wait_filled_ = false;   ///< the wait is none of the events'
+  UsageMark usage_mark_;      ///< of the file as read last
+  bool wait_filled_ = false;  ///< the wait is none of the events'
 };
 
 /// The metrics in the job's folder; none: it has none that can be read. Thread safe.

@@ -35,6 +35,17 @@ absl::StatusOr<std::string> ParseFolder(const std::string& text) {
   return folder;
 }
 
+/// Reads a folder of this machine or of an HDFS.
+absl::Status StoreLocation(const std::string& text, Options& options) {
+  if (absl::StrContains(text, "://")) {
+    TONY_ASSIGN_OR_RETURN(const HdfsLocation location, ParseHdfsLocation(text));
+    options.hdfs_locations.push_back(location);
+    return absl::OkStatus();
+  }
+  TONY_ASSIGN_OR_RETURN(options.locations.emplace_back(), ParseFolder(text));
+  return absl::OkStatus();
+}
+
 /// Reads "10.0.0.7:8443" or "[::1]:8443".
 absl::Status StoreListen(const std::string& text, SharedUse& shared) {
   const size_t colon = text.rfind(':');
@@ -57,8 +68,8 @@ OptionTable TableOf(Options& options) {
       {.name = "location",
        .value = "FOLDER",
        .repeatable = true,
-       .meaning = "a folder that holds `jobs`, like that of tony.local.dir",
-       .store = StoreItem(options.locations, &ParseFolder)},
+       .meaning = "a folder that holds `jobs`, like that of tony.local.dir, or its URL in an HDFS",
+       .store = [&options](const std::string& text) { return StoreLocation(text, options); }},
       {.name = "tony-history",
        .value = "FOLDER",
        .repeatable = true,
@@ -84,12 +95,15 @@ OptionTable TableOf(Options& options) {
   };
 }
 
-OptionTable ClusterTableOf(backend::YarnClusterOptions& cluster,
-                           std::chrono::milliseconds& timeout) {
+OptionTable ClusterTableOf(Options& options, std::chrono::milliseconds& timeout) {
+  backend::YarnClusterOptions& cluster = options.cluster;
   return {
+      {.name = "cluster",
+       .meaning = "show the user's jobs on the cluster of --hadoop-conf, too",
+       .store = StoreFlag(options.with_cluster)},
       {.name = "hadoop-conf",
        .value = "FOLDER",
-       .meaning = "the configuration of a cluster whose jobs are shown, too",
+       .meaning = "Hadoop's configuration, for --cluster and for locations in an HDFS",
        .store = StoreParsed(cluster.conf_dir, &ParseFolder)},
       {.name = "hadoop-staging",
        .value = "PLACE",
@@ -171,14 +185,19 @@ absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& arguments) 
   OptionTable table = TableOf(options);
   const OptionTable shared = SharedTableOf(options.shared);
   table.insert(table.end(), shared.begin(), shared.end());
-  const OptionTable cluster = ClusterTableOf(options.cluster, timeout);
+  const OptionTable cluster = ClusterTableOf(options, timeout);
   table.insert(table.end(), cluster.begin(), cluster.end());
   TONY_RETURN_IF_ERROR(
       tony::ParseOptions(table, {std::next(arguments.begin()), arguments.end()}, kUsage));
   options.cluster.timeout = timeout;
   if (!options.add_user.empty()) return options;
-  if (options.locations.empty() || options.index_folder.empty()) {
-    return absl::InvalidArgumentError(kUsage);
+  const bool nothing = options.locations.empty() && options.hdfs_locations.empty();
+  if (nothing || options.index_folder.empty()) return absl::InvalidArgumentError(kUsage);
+  for (const HdfsLocation& location : options.hdfs_locations) {
+    if (!location.authority.empty() || !options.cluster.conf_dir.empty()) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--location ", location.ToString(),
+        ": nothing says which HDFS that is; write hdfs://HOST:PORT/PATH, or set HADOOP_CONF_DIR"));
   }
   TONY_RETURN_IF_ERROR(CheckSharedUse(options.shared, os::OwnAddresses()));
   return options;

@@ -8,20 +8,23 @@
 #include "absl/status/statusor.h"
 #include "backend/yarn/yarn_cluster.h"
 #include "common/logging.h"
+#include "portal/mirror/hdfs_location.h"
 #include "portal/shared_use.h"
 
 namespace tony::portal {
 
 /// Plain data.
 struct Options {
-  std::vector<std::string> locations;  ///< folders that hold `jobs`, the first one the user's own
-  std::vector<std::string> tony_histories;  ///< folders of TonY's histories
-  std::string index_folder;                 ///< made if it is missing
-  int port = 0;                             ///< 0: any free one
-  bool json = false;                        ///< the address is printed as JSON
+  std::vector<std::string> locations;        ///< folders of this machine that hold `jobs`
+  std::vector<HdfsLocation> hdfs_locations;  ///< such folders in an HDFS
+  std::vector<std::string> tony_histories;   ///< folders of TonY's histories
+  std::string index_folder;                  ///< made if it is missing
+  int port = 0;                              ///< 0: any free one
+  bool json = false;                         ///< the address is printed as JSON
   LogLevel log_level = LogLevel::kWarning;
-  /// The cluster whose jobs are shown, too; none unless it has a `conf_dir`.
+  /// Hadoop's configuration, and the user there; `conf_dir` is empty where there is none.
   backend::YarnClusterOptions cluster;
+  bool with_cluster = false;  ///< the jobs of `cluster` are shown, too
   SharedUse shared;
   std::string add_user;  ///< "NAME:ROLE": only a line for a file of users is printed
 };

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <set>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -17,7 +18,6 @@
 #include "portal/login/own_access.h"
 #include "portal/login/users_access.h"
 #include "portal/shared_use.h"
-#include "rpc/security/credentials.h"
 #include "storage/job_folder.h"
 
 namespace tony::portal {
@@ -50,19 +50,24 @@ absl::StatusOr<os::UniqueFd> LockIndex(const std::string& folder) {
                    "; Enter in its terminal prints another address, or end it with Ctrl-C there"));
 }
 
+/// What is copied, each once, in the order in which the folders of copies become locations.
+std::vector<MirrorSource> SourcesOf(const Options& options) {
+  std::vector<MirrorSource> sources;
+  if (options.with_cluster) {
+    sources.push_back(ClusterSource(options.index_folder, options.cluster, EnvironmentVariable));
+  }
+  std::set<std::string> seen;
+  for (const HdfsLocation& location : options.hdfs_locations) {
+    if (!seen.insert(location.ToString()).second) continue;
+    sources.push_back(
+        LocationSource(options.index_folder, location, options.cluster, EnvironmentVariable));
+  }
+  return sources;
+}
+
 /// Limits of a portal of several users, whose browsers hold up to six connections each.
 constexpr size_t kSharedConnections = 512;
 constexpr size_t kSharedOpenJobs = 64;
-
-absl::StatusOr<std::unique_ptr<rpc::TlsServer>> MakeTls(const SharedUse& shared) {
-  TONY_ASSIGN_OR_RETURN(const std::string certificates, os::ReadFile(shared.certificate));
-  TONY_ASSIGN_OR_RETURN(const std::string key, rpc::ReadSecretFile(shared.key));
-  auto tls = rpc::TlsServer::CreateForBrowsers(certificates, key);
-  if (tls.ok()) return tls;
-  return absl::Status(tls.status().code(),
-                      absl::StrCat("the certificate ", shared.certificate, " with the key ",
-                                   shared.key, ": ", std::string(tls.status().message())));
-}
 
 }  // namespace
 
@@ -71,11 +76,10 @@ absl::StatusOr<std::unique_ptr<Portal>> Portal::Start(EventLoop& loop, const Clo
   std::unique_ptr<Portal> portal(new Portal);
   Options options = given;
   TONY_ASSIGN_OR_RETURN(portal->lock_, LockIndex(options.index_folder));
-  const bool has_cluster = !options.cluster.conf_dir.empty();
-  const std::string mirror = MirrorFolder(options.index_folder, options.cluster);
-  if (has_cluster) {
-    TONY_RETURN_IF_ERROR(os::OpenOrMakeOwnFolder(mirror).status());
-    options.locations.push_back(mirror);
+  const std::vector<MirrorSource> sources = SourcesOf(options);
+  for (const MirrorSource& source : sources) {
+    TONY_RETURN_IF_ERROR(os::OpenOrMakeOwnFolder(source.folder).status());
+    options.locations.push_back(source.folder);
   }
   TONY_RETURN_IF_ERROR(CheckLocations(options.locations));
   for (const std::string& folder : options.tony_histories) {
@@ -91,14 +95,23 @@ absl::StatusOr<std::unique_ptr<Portal>> Portal::Start(EventLoop& loop, const Clo
       loop, clock, *portal->access_, *portal->index_, *portal->indexer_, options.locations,
       options.tony_histories, options.shared.wanted() ? kSharedOpenJobs : OpenJobs::kMost});
   portal->thread_ = std::make_unique<IndexerThread>(*portal->indexer_);
-  if (has_cluster) {
-    portal->mirror_ = std::make_unique<MirrorThread>(
-        mirror, options.cluster, EnvironmentVariable, clock,
-        [indexer = portal->indexer_.get()](const std::string& trouble) {
-          indexer->SetSourceTrouble(trouble);
-        });
-  }
+  portal->StartMirrors(sources, clock);
   return portal;
+}
+
+// All are told before one is waited for.
+Portal::~Portal() {
+  for (const auto& mirror : mirrors_) mirror->RequestStop();
+}
+
+void Portal::StartMirrors(const std::vector<MirrorSource>& sources, const Clock& clock) {
+  for (const MirrorSource& source : sources) {
+    mirrors_.push_back(std::make_unique<MirrorThread>(
+        source, clock,
+        [indexer = indexer_.get(), folder = source.folder](const std::string& trouble) {
+          indexer->SetSourceTrouble(folder, trouble);
+        }));
+  }
 }
 
 // No request is read before Start() has returned to the loop, and the site is there by then.
@@ -108,16 +121,19 @@ absl::Status Portal::StartServer(EventLoop& loop, const Options& options) {
   web::HttpServer::Extras extras;
   if (shared.wanted()) limits.connections = kSharedConnections;
   if (!shared.certificate.empty()) {
-    TONY_ASSIGN_OR_RETURN(tls_, MakeTls(shared));
+    TONY_ASSIGN_OR_RETURN(tls_, RenewedTls::Open(loop, shared.certificate, shared.key));
     extras.wrap = [this](int descriptor) { return tls_->Wrap(descriptor); };
   }
   extras.user_header = shared.proxy_header;
+  PeerCheck peers = os::LoopbackPeerCheck();
+  if (shared.wanted()) {
+    TONY_ASSIGN_OR_RETURN(peers, SharedPeerCheck(shared));
+  }
   TONY_ASSIGN_OR_RETURN(
       server_,
       web::HttpServer::Start(
           loop, shared.wanted() ? shared.address : "127.0.0.1",
-          shared.wanted() ? shared.port : options.port,
-          shared.wanted() ? SharedPeerCheck(shared) : os::LoopbackPeerCheck(),
+          shared.wanted() ? shared.port : options.port, std::move(peers),
           [this](const web::HttpRequest& request, const web::HttpServer::Respond& respond) {
             site_->Handle(request, respond);
           },

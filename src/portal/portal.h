@@ -15,8 +15,8 @@
 #include "portal/login/portal_access.h"
 #include "portal/mirror/mirror_thread.h"
 #include "portal/options.h"
+#include "portal/renewed_tls.h"
 #include "portal/site/portal_site.h"
-#include "rpc/security/tls_stream.h"
 #include "web/http/http_server.h"
 
 namespace tony::portal {
@@ -34,12 +34,16 @@ class Portal {
   static absl::StatusOr<std::unique_ptr<Portal>> Start(EventLoop& loop, const Clock& clock,
                                                        const Options& options);
 
+  ~Portal();
+
   /// The URL to visit; if the portal is its user's alone, good for one visit.
   std::string Invite() { return invite_(); }
 
  private:
   Portal() = default;
 
+  /// Each copies on a thread.
+  void StartMirrors(const std::vector<MirrorSource>& sources, const Clock& clock);
   absl::Status StartServer(EventLoop& loop, const Options& options);
   absl::Status MakeAccess(EventLoop& loop, const Clock& clock, const Options& options);
 
@@ -49,10 +53,10 @@ class Portal {
   std::unique_ptr<PortalAccess> access_;
   std::function<std::string()> invite_;
   std::unique_ptr<PortalSite> site_;
-  std::unique_ptr<rpc::TlsServer> tls_;  ///< null: plain HTTP
+  std::unique_ptr<RenewedTls> tls_;  ///< null: plain HTTP
   std::unique_ptr<web::HttpServer> server_;
   std::unique_ptr<IndexerThread> thread_;
-  std::unique_ptr<MirrorThread> mirror_;  ///< null: no cluster's jobs are shown
+  std::vector<std::unique_ptr<MirrorThread>> mirrors_;  ///< of clusters and of locations in HDFS
 };
 
 }  // namespace tony::portal

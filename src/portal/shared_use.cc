@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <optional>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
@@ -163,21 +164,27 @@ std::string AddressOf(const SharedUse& shared) {
                       CalledNames(shared).front(), ":", shared.port, "/");
 }
 
-PeerCheck SharedPeerCheck(const SharedUse& shared) {
-  const bool loopback_proxy = Contains(shared.proxy_from, kLoopback);
-  return [loopback_proxy, proxy_user = shared.proxy_user](const PeerEnds& ends) -> absl::Status {
-    if (!loopback_proxy || ends.peer_address != kLoopback) return absl::OkStatus();
+absl::StatusOr<PeerCheck> SharedPeerCheck(const SharedUse& shared) {
+  if (!Contains(shared.proxy_from, kLoopback)) {
+    return PeerCheck([](const PeerEnds&) { return absl::OkStatus(); });
+  }
+  const std::optional<uid_t> proxy =
+      shared.proxy_user.empty() ? ::geteuid() : os::UserNumber(shared.proxy_user);
+  if (!proxy) {
+    return absl::NotFoundError(absl::StrCat("--proxy-user ", shared.proxy_user,
+                                            ": this machine has no user of that name"));
+  }
+  const std::string name = shared.proxy_user.empty() ? "the portal's own user" : shared.proxy_user;
+  return PeerCheck([proxy = *proxy, name](const PeerEnds& ends) -> absl::Status {
+    if (ends.peer_address != kLoopback) return absl::OkStatus();
     const absl::StatusOr<uid_t> user = os::LoopbackPeerUser(ends.peer_port, ends.local_port);
     if (!user.ok()) return user.status();
-    const std::string name = os::UserName(*user);
-    if (*user == 0 || (proxy_user.empty() ? *user == ::geteuid() : name == proxy_user)) {
-      return absl::OkStatus();
-    }
-    return absl::PermissionDeniedError(
-        absl::StrCat("a program of ", name, " is not the portal's proxy, which is run by ",
-                     proxy_user.empty() ? "the portal's own user" : proxy_user,
-                     "; --proxy-user names another user"));
-  };
+    if (*user == 0 || *user == proxy) return absl::OkStatus();
+    return absl::PermissionDeniedError(absl::StrCat("a program of another user of this machine (",
+                                                    *user,
+                                                    ") is not the portal's proxy, which is run by ",
+                                                    name, "; --proxy-user names another user"));
+  });
 }
 
 }  // namespace tony::portal

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "common/peer_filter.h"
 
 namespace tony::portal {
@@ -52,7 +53,9 @@ std::vector<std::string> CalledNames(const SharedUse& shared);
 std::string AddressOf(const SharedUse& shared);
 
 /// Whom the portal's port serves: everybody, since the login follows; but of the programs of this
-/// machine that come through 127.0.0.1 where that is a proxy's address, only the proxy's.
-PeerCheck SharedPeerCheck(const SharedUse& shared);
+/// machine that come through 127.0.0.1 where that is a proxy's address, only the proxy's. The user
+/// database is asked now and not for each connection, since its service may take its time. NotFound
+/// – it does not know SharedUse::proxy_user.
+absl::StatusOr<PeerCheck> SharedPeerCheck(const SharedUse& shared);
 
 }  // namespace tony::portal

@@ -43,6 +43,8 @@ class JobFolder {
   /// The job's certificate authority and the client's certificate, in secrets().
   std::string authority() const { return secrets() + "/authority.pem"; }
   std::string client_credentials() const { return secrets() + "/client.pem"; }
+  /// Who may see the job's page, for the next ApplicationMaster, in secrets().
+  std::string page_visits() const { return secrets() + "/page-visits.json"; }
   /// Archives that executors unpack.
   std::string archives() const { return root_ + "/archives"; }
   /// Archives unpacked once for all containers of the job on this host (virtual environments).

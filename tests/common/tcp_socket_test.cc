@@ -1,8 +1,12 @@
 // TCP connections on the event loop: bytes both ways, ends, slow readers, and who may still call.
 #include "common/tcp_socket.h"
 
+#include <arpa/inet.h>
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -274,6 +278,31 @@ TEST_F(TcpSocketTest, APortThatIsTakenCannotBeListenedOn) {
   const auto second = TcpListener::Listen(driver_.loop(), "127.0.0.1", listener_->port(),
                                           [](std::unique_ptr<TcpSocket>) {});
   EXPECT_TRUE(absl::IsUnavailable(second.status())) << second.status();
+}
+
+TEST_F(TcpSocketTest, ABoundSocketIsListenedOn) {
+  const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
+  const sockaddr_in address{
+      .sin_family = AF_INET, .sin_port = 0, .sin_addr = {htonl(INADDR_LOOPBACK)}, .sin_zero = {}};
+  ASSERT_EQ(::bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  auto listener = TcpListener::Adopt(driver_.loop(), socket, PeerFilter("a test", AnyPeer()),
+                                     [this](auto accepted) {
+                                       server_ = std::move(accepted);
+                                       driver_.Changed();
+                                     });
+  ASSERT_TRUE(listener.ok()) << listener.status();
+  EXPECT_EQ(::fcntl(socket, F_GETFD), FD_CLOEXEC);
+  attempt_ = TcpSocket::Connect(driver_.loop(), "127.0.0.1", (*listener)->port(),
+                                [](const auto& connected) { ASSERT_TRUE(connected.ok()); });
+  EXPECT_TRUE(driver_.Await([this] { return server_ != nullptr; }));
+}
+
+TEST_F(TcpSocketTest, WhatIsNoSocketCannotBeListenedOn) {
+  const int file = ::open("/dev/null", O_RDONLY);
+  const auto listener = TcpListener::Adopt(driver_.loop(), file, PeerFilter("a test", AnyPeer()),
+                                           [](std::unique_ptr<TcpSocket>) {});
+  EXPECT_TRUE(absl::IsUnavailable(listener.status())) << listener.status();
+  ::close(file);
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 `page_test.py PROGRAMS [unittest's arguments]`. Exit status 77: there is no Chromium.
 """
 
-import json
 import os
 import pathlib
 import re
@@ -67,11 +66,24 @@ for step in range(100):
     writer.add_scalar("wondrous_loss", 1 / (step + 1), step)
 writer.flush()
 """
+# What a finger would miss: WCAG 2.2 asks for 24 pixels each way. A box to check has its label, too.
+SMALL_TARGETS = """
+    () => [...document.querySelectorAll("button, select, nav a, summary, label, input:not([type=checkbox])")]
+        .map((element) => ({text: element.textContent || element.ariaLabel, box: element.getBoundingClientRect()}))
+        .filter(({box}) => box.width > 0 && Math.min(box.width, box.height) < 24)
+        .map(({text, box}) => `${text} ${box.width} x ${box.height}`)
+"""
 WATCH_POLICY = """
     window.violations = [];
     document.addEventListener("securitypolicyviolation",
                               (event) => window.violations.push(event.violatedDirective + " " + event.blockedURI));
 """
+
+
+def is_foreign(message, url):
+    """Whether what the console shows comes from the page of a program, which has another origin."""
+    place = message.location["url"]
+    return place.startswith("http") and place.split("/")[:3] != url.split("/")[:3]
 
 
 class Visits(JobTest):
@@ -82,46 +94,26 @@ class Visits(JobTest):
         self.said, self.gate = self.pipe("said"), self.pipe("gate")
         driver = browsers.sync_playwright().start()
         self.addCleanup(driver.stop)
-        self.browser = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        self.browser = self.launch(driver)
         self.addCleanup(self.browser.close)
         self.complaints = []
-        self.portal = None  # the newest one's process
+
+    def launch(self, driver):
+        """A browser, controlled by the given Playwright."""
+        return driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
 
     def enter(self, url, **context):
         """A visitor's page, with everything that the browser complains about in self.complaints."""
         page = self.browser.new_context(**context).new_page()
         page.set_default_timeout(DEADLINE_MILLIS)
         page.on("console", lambda message: self.complaints.append(message.text)
-                if message.type in ("error", "warning") else None)
+                if message.type in ("error", "warning") and not is_foreign(message, url) else None)
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
         page.add_init_script(WATCH_POLICY)
         page.goto(url)
         page.wait_for_selector("body.live")
         page.evaluate("() => { window.kept = true; }")
         return page
-
-    def start_portal(self):
-        """A portal of the site; returns the address to visit."""
-        portal = subprocess.Popen(self.site.command("tony", "portal", "--json"), env=self.site.environment,
-                                  cwd=self.site.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
-        for clean_up in (portal.stdout.close, portal.wait, portal.terminate):
-            self.addCleanup(clean_up)
-        self.portal = portal
-        return json.loads(portal.stdout.readline())["url"]
-
-    def assert_content(self, page):
-        """It is the page that was opened, and the browser has had nothing to complain about."""
-        self.assertTrue(page.evaluate("() => window.kept"), "the page was loaded again")
-        self.assertEqual(page.evaluate("() => window.violations"), [])
-        self.assertEqual(self.complaints, [])
-
-    def row(self, page, task):
-        """The row of a task in the table."""
-        return page.locator("#tasks .task", has=page.get_by_role("rowheader", name=task, exact=True))
-
-
-class PageTest(Visits):
-    """One job each, and one visitor."""
 
     def start(self, *arguments, workers=2):
         """A job whose workers have printed all they have to say."""
@@ -139,6 +131,25 @@ class PageTest(Visits):
         """The process of the task's program."""
         tasks = self.site.verb("status", job.id)["tasks"]
         return next(one["pid"] for one in tasks if one["task"] == task)
+
+    def assert_content(self, page):
+        """It is the page that was opened, and the browser has had nothing to complain about."""
+        self.assertTrue(page.evaluate("() => window.kept"), "the page was loaded again")
+        self.assertEqual(page.evaluate("() => window.violations"), [])
+        self.assertEqual(self.complaints, [])
+
+    def picture(self, page, name):
+        """A picture for a person, in the folder TONY_PICTURES if there is one."""
+        if os.environ.get("TONY_PICTURES"):
+            page.screenshot(path=f"{os.environ['TONY_PICTURES']}/{name}.png", full_page=True)
+
+    def row(self, page, task):
+        """The row of a task in the table."""
+        return page.locator("#tasks .task", has=page.get_by_role("rowheader", name=task, exact=True))
+
+
+class PageTest(Visits):
+    """One job each, and one visitor."""
 
     def test_a_killed_worker_and_the_restart_are_seen_and_stop_asks_and_stops(self):
         job = self.start(*conf(am__retry_count=1))
@@ -241,6 +252,41 @@ class PageTest(Visits):
         self.gate.write()
         self.assert_succeeds(job)
 
+    def test_logs_of_all_tasks_are_one_by_time(self):
+        job = self.start(workers=3)
+        page = self.visit(job)
+        expect, lines, place = browsers.expect, page.locator("#logs .lines"), page.locator("#logs .place")
+        expect(page.locator("#logs input[list]")).not_to_have_value("")
+        page.fill("#logs input[list]", "worker*")
+        # A follower is at the end of 9,003 lines, of which those in view exist.
+        expect(place).to_contain_text("9,003 lines", timeout=DEADLINE_MILLIS)
+        expect(lines).to_contain_text("here is the needle")
+        self.assertLess(page.locator("#logs .line").count(), 100)
+        # Each task has its name before its lines, and a colour.
+        page.fill("#logs input.pattern", "needle")
+        page.check("text=hide others")
+        names = page.locator("#logs .line .by")
+        expect(names).to_have_count(3, timeout=DEADLINE_MILLIS)
+        self.assertEqual({name.strip() for name in names.all_inner_texts()}, {"worker:0", "worker:1", "worker:2"})
+        colors = names.evaluate_all("(names) => names.map((name) => getComputedStyle(name).color)")
+        self.assertEqual(len(set(colors)), 3)
+        page.uncheck("text=hide others")
+        page.keyboard.press("Tab")
+        page.fill("#logs input.pattern", "")
+        # From the start on only as much is read as somebody looks at.
+        page.select_option("#logs select[aria-label=Time]", label="all")
+        expect(place).to_contain_text("2,000 lines, and more below", timeout=DEADLINE_MILLIS)
+        expect(lines).to_contain_text("step=1 loss=0.1")
+        lines.evaluate("(box) => box.scrollTo(0, box.scrollHeight)")
+        expect(place).to_contain_text("4,000 lines", timeout=DEADLINE_MILLIS)
+        self.picture(page, "merged")
+        page.check("#logs .place input[type=checkbox]")
+        expect(place).to_contain_text("9,003 lines", timeout=DEADLINE_MILLIS)
+        expect(lines).to_contain_text("here is the needle")
+        self.assert_content(page)
+        self.gate.write(3)
+        self.assert_succeeds(job)
+
     def test_a_job_ends_and_its_page_keeps_what_it_showed(self):
         job = self.start()
         page = self.visit(job)
@@ -259,6 +305,8 @@ class PageTest(Visits):
         page = self.visit(job, viewport={"width": 390, "height": 844}, color_scheme="dark")
         browsers.expect(self.row(page, "worker:1")).to_contain_text("RUNNING")
         self.assertEqual(page.evaluate("() => document.documentElement.scrollWidth"), 390)
+        self.assertEqual(page.evaluate(SMALL_TARGETS), [])
+        self.assertLess(page.locator(".log-tools").bounding_box()["height"], 160, "three rows")
         page.focus("#tasks .rows")
         page.keyboard.press("End")
         page.keyboard.press("Enter")
@@ -387,17 +435,13 @@ class PageTest(Visits):
         self.assertEqual(page.evaluate("() => window.violations"), [])
         self.assertEqual(self.complaints, [])
 
-    def picture(self, page, name):
-        """A picture for a person, in the folder TONY_PICTURES if there is one."""
-        if os.environ.get("TONY_PICTURES"):
-            page.screenshot(path=f"{os.environ['TONY_PICTURES']}/{name}.png", full_page=True)
-
     def test_the_portal_on_a_narrow_dark_screen(self):
         job = self.submit("exit 3", *conf(application__name="a-rather-long-name-" + "x" * 60))
         self.assert_ends(job, 1)
         page = self.enter(self.start_portal(), viewport={"width": 360, "height": 700}, color_scheme="dark")
         browsers.expect(page.locator(".job .name")).to_have_count(1)
         self.assertLessEqual(page.evaluate("() => document.documentElement.scrollWidth"), 360)
+        self.assertEqual(page.evaluate(SMALL_TARGETS), [])
         later = self.submit("true", *conf(application__name="later"))
         self.assert_succeeds(later)
         names = page.locator(".job .name")

@@ -5,9 +5,17 @@ runs, and in the portal when job and cluster are gone.
 `yarn_page_test.py PROGRAMS [unittest's arguments]`. Exit status 77: Hadoop cannot run here, or there is no Chromium.
 """
 
+import contextlib
+import json
 import os
 import pathlib
+import signal
 import sys
+import threading
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
@@ -16,6 +24,7 @@ import page_test
 from page_test import DEADLINE_MILLIS, browsers
 from integration_case import conf
 
+import machine
 import tony_cli
 import yarn_cluster
 
@@ -38,6 +47,18 @@ for step in range(1, 31):
 """
 # A server where TensorBoard would be; it ends with the job.
 BOARD = 'exec python3 -m http.server "$TB_PORT" --bind 127.0.0.1'
+# The first run of rank 1 fails. Then both say hello, and rank 0 prints 200 MB.
+PRINT_MUCH = """
+if [ "$TASK_INDEX" = 1 ] && mkdir {folder}/failed 2> /dev/null; then
+  echo before it; python3 -c 'raise ValueError("bad batch 17")'; exit 1
+fi
+echo "hello from $TASK_INDEX"
+[ "$TASK_INDEX" = 1 ] || yes "{line}" | head -c {bytes}
+echo "done by $TASK_INDEX"; read word < {gate}
+"""
+MUCH_LINE, MUCH_BYTES = "x" * 99, 200_000_000
+# A download holds some pieces of 256 KiB: in the AM's buffers, in gRPC's, and in the kernel's.
+MOST_GROWTH_KB = 24 * 1024
 # YARN's nodes take a while to start containers.
 PATIENCE_MILLIS = 4 * DEADLINE_MILLIS
 
@@ -72,12 +93,6 @@ class YarnPageTest(page_test.Visits):
         job.wait_until_running("worker:0", "worker:1", "tensorboard:0")
         job.wait_for_visualization()
         return job
-
-    def picture(self, page, name):
-        """For people, where the environment says so."""
-        folder = os.environ.get("TONY_TEST_PICTURES")
-        if folder:
-            page.screenshot(path=f"{folder}/{name}.png", full_page=True)
 
     def assert_page(self, page):
         """All parts of the job's page are there, but for the logs."""
@@ -160,6 +175,134 @@ class YarnPageTest(page_test.Visits):
         self.assert_page(late)
         self.picture(late, "portal-job")
         self.assert_quiet(late)
+
+
+    def open_api(self, job, place, **parameters):
+        """An answer of the API, through the proxy."""
+        query = f"?{urllib.parse.urlencode(parameters)}" if parameters else ""
+        url = f"http://{cluster.environment['RM_WEB']}/proxy/{job.id}/api/v1/jobs/{job.id}{place}{query}"
+        return urllib.request.urlopen(url, timeout=tony_cli.DEADLINE_SECONDS)
+
+    def api(self, job, place, **parameters):
+        with self.open_api(job, place, **parameters) as answer:
+            return json.load(answer)
+
+    def merged(self, job, **parameters):
+        """All lines of a merge, as (task, attempt, stream, text), and the answers' notes."""
+        lines, notes, cursor = [], [], {}
+        while True:
+            page = self.api(job, "/logs", limit=5000, **parameters, **cursor)
+            lines += [tuple(row[1:]) for row in page["rows"]]
+            notes += page["notes"]
+            if not page["more"]:
+                return lines, notes
+            cursor = {"cursor": page["next"]}
+
+    def print_much(self):
+        """A job whose second run has printed all that it has to say."""
+        job = self.submit(PRINT_MUCH.format(folder=self.site.folder, line=MUCH_LINE, bytes=MUCH_BYTES,
+                                            gate=self.gate.path),
+                          *conf(application__name="prints much", am__memory="256m", am__retry_count=1), workers=2)
+        job.wait_until_running("worker:0", "worker:1", epoch=1)
+        machine.wait_until(lambda: "done by 0" in (self.tail(job, "worker-0") or ""), tony_cli.DEADLINE_SECONDS,
+                           pause_seconds=0.5)
+        return job
+
+    def tail(self, job, task):
+        """The last lines of a task's second run; nothing while there are none."""
+        try:
+            return "".join(row[1] for row in self.api(job, f"/logs/{task}/2/stdout", offset=-1000)["rows"])
+        except urllib.error.HTTPError:
+            return None
+
+    def test_logs_on_other_machines_are_merged_downloaded_and_searched_for_the_first_error(self):
+        job = self.print_much()
+        errors = self.api(job, "/errors")
+        self.assertEqual((errors["failure"]["guilty"], errors["own"]["task"]), ("worker:1", "worker:1"))
+        self.assertEqual((errors["own"]["attempt"], errors["own"]["stream"]), (1, "stderr"))
+        self.assertEqual(errors["own"]["lines"][-1], "ValueError: bad batch 17")
+
+        lines, notes = self.merged(job, task="worker", match="hello|done|before")
+        self.assertEqual(notes, [])
+        self.assertEqual({line for line in lines if line[1] == 2},
+                         {(f"worker:{rank}", 2, "stdout", f"{word} {rank}")
+                          for rank in range(2) for word in ("hello from", "done by")})
+        self.assertIn(("worker:1", 1, "stdout", "before it"), lines)
+        self.assertEqual(len(lines), len(set(lines)))
+        self.assertLess(lines.index(("worker:1", 1, "stdout", "before it")),
+                        lines.index(("worker:1", 2, "stdout", "hello from 1")))
+
+        (master,) = machine.programs_of(job.id, "tony-am")
+        growth, slowest = self.watch_download(job, master)
+        print(f"\n200 MB: the ApplicationMaster grew by {growth} KiB, its slowest answer took {slowest:.2f} s")
+        self.assertLess(growth, MOST_GROWTH_KB)
+        self.assertLess(slowest, 10)
+
+        page = self.enter(f"http://{cluster.environment['RM_WEB']}/proxy/{job.id}/")
+        expect = browsers.expect
+        expect(page.locator("#logs input[list]")).not_to_have_value("")
+        page.fill("#logs input[list]", "*")
+        page.select_option("#logs select[aria-label=Stream]", "stdout,stderr")
+        page.fill("#logs input.pattern", "hello|done|bad batch")
+        page.check("text=hide others")
+        expect(page.locator("#logs .lines")).to_contain_text("done by 1", timeout=PATIENCE_MILLIS)
+        expect(page.locator("#logs .lines")).to_contain_text("worker:0 out hello from 0", timeout=PATIENCE_MILLIS)
+        # One executor does not answer: the lines of the other one are there, and a sentence.
+        silent = machine.programs_of(job.id, "tony-executor")[0]
+        os.kill(silent, signal.SIGSTOP)
+        self.addCleanup(self.go_on, silent)
+        expect(page.locator("#logs .missing")).to_contain_text("did not answer within 2 s", timeout=DEADLINE_MILLIS)
+        lines, (note,) = self.merged(job, task="worker", match="done")
+        self.go_on(silent)
+        self.assertRegex(note, r"^worker:[01] did not answer within 2 s$")
+        self.assertEqual(len(lines), 1)
+        self.picture(page, "yarn-merged")
+        expect(page.locator("#logs .missing")).to_have_count(0, timeout=DEADLINE_MILLIS)
+        self.assertEqual(page.evaluate("() => window.violations"), [])
+        self.assertEqual(self.complaints, [])
+        self.gate.write(2)
+        self.assertEqual(job.wait(tony_cli.DEADLINE_SECONDS), 0, job.describe())
+
+    @staticmethod
+    def go_on(pid):
+        """A stopped process runs again, if it is still there."""
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGCONT)
+
+    def watch_download(self, job, master):
+        """Downloads the large log. Returns by how many KiB the ApplicationMaster grew for it, and how many seconds its
+        slowest answer to somebody else took meanwhile."""
+        def memory(name):
+            status = pathlib.Path(f"/proc/{master}/status").read_text(encoding="ascii")
+            return int(next(line.split()[1] for line in status.splitlines() if line.startswith(name)))
+
+        self.api(job, "")
+        pathlib.Path(f"/proc/{master}/clear_refs").write_text("5", encoding="ascii")  # forget the peak
+        before = memory("VmRSS")
+        times, over = [], threading.Event()
+
+        def ask():
+            while not over.is_set():
+                begin = time.monotonic()
+                self.api(job, "")
+                times.append(time.monotonic() - begin)
+
+        other = threading.Thread(target=ask)
+        other.start()
+        expected = (MUCH_LINE + "\n").encode()
+        try:
+            with self.open_api(job, "/logs/worker-0/2/stdout/raw") as answer:
+                self.assertEqual(answer.readline(), b"hello from 0\n")
+                size = 0
+                while size < MUCH_BYTES:
+                    bytes_read = answer.read(min(1_000_000, MUCH_BYTES - size))
+                    self.assertEqual(bytes_read, expected * (len(bytes_read) // len(expected)))
+                    size += len(bytes_read)
+                self.assertEqual(answer.read(), b"done by 0\n")
+        finally:
+            over.set()
+            other.join()
+        return memory("VmHWM") - before, max(times)
 
 
 if __name__ == "__main__":

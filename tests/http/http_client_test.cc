@@ -4,7 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <stop_token>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
 #include "http/curl_library.h"
+#include "tests/os/network/silent_server.h"
 
 namespace tony::http {
 namespace {
@@ -39,6 +45,25 @@ TEST(HttpClient, WhatLibcurlIsBuiltWithoutNeedNotBeTurnedOff) {
           &Refuse<CURLOPT_PROXY, CURLOPT_NOPROXY, CURLOPT_COOKIEFILE, CURLOPT_UPLOAD_BUFFERSIZE>),
       absl::OkStatus());
   EXPECT_FALSE(CreateWith(&Refuse<CURLOPT_CONNECTTIMEOUT_MS>).ok());
+}
+
+// Its server would be waited for until the timeout.
+TEST(HttpClient, ARequestIsStopped) {
+  const os::SilentServer server;
+  HttpClient client = HttpClient::Create(std::chrono::seconds(100)).value();
+  std::stop_source stop;
+  const auto begin = std::chrono::steady_clock::now();
+  const std::jthread stopper([&] {
+    EXPECT_TRUE(server.WaitForConnection());
+    stop.request_stop();
+  });
+  const HttpRequest request{.method = "GET",
+                            .url = absl::StrCat("http://", server.address(), "/"),
+                            .stop = stop.get_token()};
+  const absl::Status stopped = client.Send(request).status();
+  EXPECT_TRUE(absl::IsCancelled(stopped)) << stopped;
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
+  EXPECT_TRUE(absl::IsCancelled(client.Send(request).status())) << "nor is another one sent";
 }
 
 }  // namespace

@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import stat
+import subprocess
 import sys
 import unittest
 from unittest import mock
@@ -47,6 +48,7 @@ class JobTest(unittest.TestCase):
 
     def setUp(self):
         self.site = tony_cli.Site(self, programs, self.yarn_cluster())
+        self.portal = None  # the newest one's process
 
     def submit(self, command, *arguments, workers=1):
         """Starts a job of workers that run `command`."""
@@ -90,6 +92,17 @@ class JobTest(unittest.TestCase):
         # Should the test fail, nothing of the job stays.
         self.addCleanup(self.site.run, "tony", "kill", job_id)
         return job_id
+
+    def start_portal(self):
+        """Starts a portal of the site, which the test's end stops: its process in self.portal. Returns the address to
+        visit."""
+        portal = subprocess.Popen(self.site.command("tony", "portal", "--json"), cwd=self.site.folder,
+                                  env=self.site.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                  stderr=subprocess.DEVNULL, text=True)
+        for clean_up in (portal.stdout.close, portal.wait, portal.terminate):
+            self.addCleanup(clean_up)
+        self.portal = portal
+        return json.loads(portal.stdout.readline())["url"]
 
     def assert_ends(self, job, code, reason=None, deadline_seconds=tony_cli.DEADLINE_SECONDS):
         """Waits for the job's end, which leaves nothing behind; returns the verdict's sentence."""

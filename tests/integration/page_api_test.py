@@ -152,14 +152,7 @@ class PageApiTest(integration_case.JobTest):
         self.assertEqual((status, raw), (200, text))
         self.assertIn("attachment", headers["Content-Disposition"])
 
-        merged, cursor, times = [], {}, []
-        while True:
-            answer = page.api(f"{place}/logs", limit=5000, **cursor)
-            merged += [tuple(row[1:]) for row in answer["rows"]]
-            times += [row[0] for row in answer["rows"]]
-            cursor = {"cursor": answer["next"]}
-            if not answer["more"]:
-                break
+        merged, times = self.merge(page, place, 2 * 20002)
         self.assertEqual(len(merged), len(set(merged)))
         self.assertEqual(len(merged), 2 * 20002)
         self.assertEqual(times, sorted(times))
@@ -176,6 +169,26 @@ class PageApiTest(integration_case.JobTest):
         self.assertIn("am", {row[3] for row in page.api(f"{place}/logs", task="am")["rows"]})
         gate.write(2)
         self.assert_succeeds(job)
+        # The portal merges them as well, now that the job is over.
+        portal = Page(self.start_portal())
+        portal.enter()
+        self.assertEqual(self.merge(portal, place, 2 * 20002), (merged, times))
+
+    def merge(self, page, place, count):
+        """The first `count` merged lines, as (task, attempt, stream, text), and their times. A line that was printed
+        just now comes a tenth of a second later."""
+        merged, cursor, times = [], {}, []
+
+        def read():
+            answer = page.api(f"{place}/logs", limit=5000, **cursor)
+            merged.extend(tuple(row[1:]) for row in answer["rows"])
+            times.extend(row[0] for row in answer["rows"])
+            self.assertEqual(answer["notes"], [])
+            cursor["cursor"] = answer["next"]
+            return len(merged) >= count
+
+        self.assertTrue(machine.wait_until(read, tony_cli.DEADLINE_SECONDS), f"{len(merged)} lines")
+        return merged, times
 
     def test_a_failure_and_what_it_printed(self):
         gate = self.pipe("gate")

@@ -249,7 +249,8 @@ class PortalTest(integration_case.JobTest):
     def test_what_is_refused(self):
         portal = Portal(self)
         cases = [
-            (("--location", "hdfs://nn/history"), 2, "this machine only"),
+            (("--location", "s3://bucket/history"), 2, "hdfs://HOST:PORT/PATH"),
+            (("--location", "hdfs:///history"), 2, "nothing says which HDFS that is"),
             (("--tony-history", "hdfs://nn/history"), 2, "--tony-history hdfs://nn/history: the portal reads folders"),
             (("--backend", "yarn"), 3, "nothing says where the YARN cluster is"),
             (("--port", "http"), 2, "--port"),
@@ -302,8 +303,8 @@ class Visitor:
         return status, text
 
 
-class SharedPortalTest(integration_case.JobTest):
-    """A portal of several users, with a login."""
+class SharedPortalCase(integration_case.JobTest):
+    """What tests with a portal of several users need."""
 
     def setUp(self):
         super().setUp()
@@ -317,11 +318,19 @@ class SharedPortalTest(integration_case.JobTest):
         path.write_text(text)
         return path
 
-    def start(self, *arguments):
+    def make_certificate(self):
+        """The files of a new certificate for localhost, which is its own authority, and of its key."""
+        key, certificate = self.file("key.pem", ""), self.file("certificate.pem", "")
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", certificate,
+                        "-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"],
+                       check=True, capture_output=True)
+        return certificate, key
+
+    def start(self, *arguments, stderr=None):
         command = self.site.command("tony", "portal", "--listen", f"127.0.0.1:{self.port}", "--name", "localhost",
                                     *arguments)
         portal = subprocess.Popen(command, cwd=self.site.folder, env=self.site.environment, stdin=subprocess.DEVNULL,
-                                  stdout=subprocess.PIPE, text=True)
+                                  stdout=subprocess.PIPE, stderr=stderr, text=True)
         for clean_up in (portal.stdout.close, portal.wait, portal.terminate):
             self.addCleanup(clean_up)
         self.assertEqual(portal.stdout.readline().split(":")[1:], ["//localhost", f"{self.port}/\n"])
@@ -330,13 +339,59 @@ class SharedPortalTest(integration_case.JobTest):
         return subprocess.run(self.site.command("tony", "portal", "--add-user", user), env=self.site.environment,
                               input=password + "\n", text=True, stdout=subprocess.PIPE, check=True).stdout
 
+
+class SharedPortalTest(SharedPortalCase):
+    """A portal of several users, with a login."""
+
+    def shown(self):
+        """The certificate that a new connection gets."""
+        context = ssl._create_unverified_context()  # pylint: disable=protected-access
+        with socket.create_connection(("127.0.0.1", self.port), tony_cli.DEADLINE_SECONDS) as plain, \
+                context.wrap_socket(plain) as connection:
+            return ssl.DER_cert_to_PEM_cert(connection.getpeercert(True))
+
+    def test_a_renewed_certificate_is_shown_without_a_restart(self):
+        certificate, key = self.make_certificate()
+        users = self.file("users", self.line("alice:control", "correct horse"))
+        log = open(self.site.folder / "portal.log", "w+", encoding="utf-8")  # pylint: disable=consider-using-with
+        self.addCleanup(log.close)
+        self.start("--certificate", certificate, "--key", key, "--users", users, stderr=log)
+        first = certificate.read_text()
+        self.assertEqual(self.shown(), first)
+        # Somebody who is there stays, on the connection that is there.
+        context = ssl.create_default_context(cafile=certificate)
+        with contextlib.closing(http.client.HTTPSConnection(
+                "localhost", self.port, timeout=tony_cli.DEADLINE_SECONDS, context=context)) as old:
+            def ask():
+                old.request("GET", "/login")
+                response = old.getresponse()
+                response.read()
+                return response.status
+            self.assertEqual(ask(), 200)
+            self.make_certificate()
+            self.assertTrue(machine.wait_until(lambda: self.shown() == certificate.read_text() != first,
+                                               tony_cli.DEADLINE_SECONDS, 0.1))
+            self.assertEqual(ask(), 200)
+
+        # One of no use changes nothing, and is said in a line.
+        good = certificate.read_text()
+        self.file("key.pem", "no key\n")
+
+        def said():
+            log.seek(0)
+            return [line for line in log if "keeps the certificate that it has" in line]
+        self.assertTrue(machine.wait_until(said, tony_cli.DEADLINE_SECONDS, 0.1))
+        self.assertEqual(self.shown(), good)
+        self.assertIn("key.pem", said()[0])
+        self.make_certificate()
+        self.assertTrue(machine.wait_until(lambda: self.shown() == certificate.read_text() != good,
+                                           tony_cli.DEADLINE_SECONDS, 0.1))
+        self.assertEqual(len(said()), 1)
+
     def test_users_log_in_over_tls(self):
         job = self.submit("echo hello")
         self.assert_succeeds(job)
-        key, certificate = self.file("key.pem", ""), self.file("certificate.pem", "")
-        subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", certificate,
-                        "-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"],
-                       check=True, capture_output=True)
+        certificate, key = self.make_certificate()
         users = self.file("users", self.line("alice:control", "correct horse") + self.line("bob", "battery staple"))
         self.start("--certificate", certificate, "--key", key, "--users", users)
 
@@ -398,6 +453,7 @@ class SharedPortalTest(integration_case.JobTest):
             (("--listen", "localhost:8443", "--users", users), "numeric address"),
             (("--listen", "127.0.0.1:8443", "--port", "1"), "--port"),
             (("--add-user", "a b"), "no user's name"),
+            (("--listen", "127.0.0.1:8443", "--users", users, "--certificate", users), "go together"),
         ]
         for arguments, sentence in cases:
             result = self.site.run("tony", "portal", *arguments)

@@ -1,7 +1,11 @@
 // Names of log files in a container's folder, and what is none.
 #include "logs/container_logs.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "tests/logs/timed_log.h"
+#include "tests/os/temporary_folder.h"
 
 namespace tony::logs {
 namespace {
@@ -43,6 +47,22 @@ TEST(ContainerLogs, NumbersThatNoFileHas) {
   EXPECT_FALSE(IsContainerLog({Stream::kStdout, 1, 1 << 30, false}));
   EXPECT_FALSE(IsContainerLog({Stream::kExecutor, 1, 1, false}));
   EXPECT_FALSE(IsContainerLog({Stream::kMaster, 0, 1, true}));
+}
+
+TEST(ContainerLogs, AreFoundInTheOrderOfAttempts) {
+  const os::TemporaryFolder folder;
+  for (const char* name :
+       {"attempt-10.stdout.log", "attempt-2.stderr.log", "attempt-2.stdout.log",
+        "attempt-2.stdout.log.00002", "attempt-3.stdout.times", "executor.log", "prelaunch.err"}) {
+    AppendLog(folder.path() + "/" + name, "x\n");
+  }
+  std::vector<std::string> names;
+  for (const ContainerLogFile& log : FindContainerLogs(folder.path())) {
+    names.push_back(ContainerLogName(log));
+  }
+  EXPECT_THAT(names, ::testing::ElementsAre("executor.log", "attempt-2.stdout.log",
+                                            "attempt-2.stderr.log", "attempt-10.stdout.log"));
+  EXPECT_TRUE(FindContainerLogs(folder.path() + "/none").empty());
 }
 
 }  // namespace

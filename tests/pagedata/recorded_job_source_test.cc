@@ -32,6 +32,15 @@ class RecordedJobSourceTest : public ::testing::Test {
     EXPECT_TRUE(source.ok()) << source.status();
     return source.ok() ? *std::move(source) : nullptr;
   }
+  /// Without a thread.
+  static web::EventPage Events(RecordedJobSource& source, int64_t after, size_t limit) {
+    web::EventPage page;
+    source.ReadEvents(after, limit, [&page](absl::StatusOr<web::EventPage> read) {
+      ASSERT_TRUE(read.ok()) << read.status();
+      page = *std::move(read);
+    });
+    return page;
+  }
   storage::JobFolder Write(const SampleEvents& job) {
     return WriteJob(local_.path(), "local-1", job.events());
   }
@@ -137,7 +146,7 @@ TEST_F(RecordedJobSourceTest, PipesInAJobsFolderBlockNobody) {
   }
   const auto source = Load(folder);
   EXPECT_EQ(source->Job().view.last_sequence, 0);
-  EXPECT_TRUE(source->Events(0, 10).events.empty());
+  EXPECT_TRUE(Events(*source, 0, 10).events.empty());
   EXPECT_FALSE(ReadMetrics(folder));
 }
 
@@ -166,7 +175,7 @@ TEST_F(RecordedJobSourceTest, PagesOfALongHistoryAreTheSameInAnyOrder) {
   for (int round = 0; round < 3; ++round) {
     for (const int64_t after : {int64_t{4500}, int64_t{0}, int64_t{999}, int64_t{1000},
                                 int64_t{1001}, int64_t{3210}, last - 1, last}) {
-      const web::EventPage page = source->Events(after, 10);
+      const web::EventPage page = Events(*source, after, 10);
       ASSERT_EQ(page.events.size(), static_cast<size_t>(std::min<int64_t>(10, last - after)));
       for (size_t i = 0; i < page.events.size(); ++i) {
         EXPECT_THAT(page.events[i], HasSubstr(absl::StrCat("\"sequence\":", after + 1 + i, ",")));
@@ -214,11 +223,11 @@ TEST_F(RecordedJobSourceTest, EventsComeInPagesAndDamagedOnesAreLeftOut) {
   AppendEvents(folder, {events.begin() + 3, events.end()});
   std::ofstream(folder.events(), std::ios::app) << "{\"sequence\":\"999\"";
   const auto source = Load(folder);
-  const web::EventPage first = source->Events(0, 3);
+  const web::EventPage first = Events(*source, 0, 3);
   ASSERT_EQ(first.events.size(), 3u);
   EXPECT_THAT(first.events[2], HasSubstr("\"sequence\":4"));
   EXPECT_EQ(first.next, 4);
-  const web::EventPage rest = source->Events(4, 1000);
+  const web::EventPage rest = Events(*source, 4, 1000);
   EXPECT_EQ(rest.events.size(), events.size() - 4);
   EXPECT_FALSE(rest.next);
 }

@@ -120,5 +120,20 @@ TEST(SharedUse, TheAddressToListenOn) {
   }
 }
 
+// Its number is looked up once: the database of users may be far away.
+TEST(SharedUse, TheProxysUserIsKnownAtTheStart) {
+  SharedUse shared;
+  shared.proxy_from = {"127.0.0.1"};
+  shared.proxy_user = "no.such.user";
+  const absl::Status unknown = SharedPeerCheck(shared).status();
+  EXPECT_TRUE(absl::IsNotFound(unknown)) << unknown;
+  EXPECT_THAT(std::string(unknown.message()), HasSubstr("--proxy-user no.such.user"));
+  shared.proxy_user = "root";
+  const absl::StatusOr<PeerCheck> check = SharedPeerCheck(shared);
+  ASSERT_TRUE(check.ok()) << check.status();
+  EXPECT_FALSE((*check)({"127.0.0.1", 1, 1}).ok()) << "nobody has that connection";
+  EXPECT_TRUE((*check)({"10.0.0.1", 1, 1}).ok()) << "the header's own rules are for others";
+}
+
 }  // namespace
 }  // namespace tony::portal

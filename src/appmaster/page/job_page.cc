@@ -7,6 +7,7 @@
 #include <utility>
 #include <variant>
 
+#include "appmaster/page/kept_visits.h"
 #include "common/lifetime.h"
 #include "common/logging.h"
 #include "common/status_macros.h"
@@ -65,7 +66,8 @@ absl::StatusOr<std::unique_ptr<JobPage>> JobPage::Start(const PageParts& parts,
             page->site_->Handle(request, respond);
           },
           web::HttpServer::Limits{},
-          [page = page.get()](const std::string& path) { return page->site_->Allowed(path); }));
+          [page = page.get()](const std::string& path) { return page->site_->Allowed(path); },
+          web::HttpServer::Extras{.socket = parts.sockets.page}));
   page->access_ = make_access(page->port());
   if (page->access_->direct()) TONY_RETURN_IF_ERROR(page->StartGate(std::move(peers)));
   web::JobLogs* const all = page->logs_.all != nullptr ? page->logs_.all.get() : parts.node_logs;
@@ -89,8 +91,9 @@ absl::Status JobPage::StartGate(PeerCheck peers) {
         return Job().view.visualization;
       });
   TONY_ASSIGN_OR_RETURN(
-      gate_, web::ProgramGate::Start(parts_.loop, parts_.clock, std::move(peers), *tunnels_,
-                                     {.job_id = parts_.job_id, .page_port = port()}));
+      gate_, web::ProgramGate::Start(
+                 parts_.loop, parts_.clock, std::move(peers), *tunnels_,
+                 {.job_id = parts_.job_id, .page_port = port(), .socket = parts_.sockets.gate}));
   LogInfo("the job's program can be seen through a port of its own",
           {{"page", port()}, {"port", gate_->port()}});
   return absl::OkStatus();
@@ -124,9 +127,9 @@ const core::ObservedJob& JobPage::Job() {
   return job_;
 }
 
-web::EventPage JobPage::Events(int64_t after, size_t limit) {
+void JobPage::ReadEvents(int64_t after, size_t limit, TakeEvents take) {
   web::EventPage page;
-  std::lock_guard lock(parts_.events.mutex());
+  std::unique_lock lock(parts_.events.mutex());
   int64_t next = after + 1;
   while (const std::shared_ptr<const v1::JobEvent> event = parts_.events.NextLocked(next)) {
     if (page.events.size() == limit) {
@@ -136,7 +139,8 @@ web::EventPage JobPage::Events(int64_t after, size_t limit) {
     next = event->sequence() + 1;
     page.events.push_back(rpc::EventToNumericJson(*event));
   }
-  return page;
+  lock.unlock();
+  take(std::move(page));
 }
 
 void LocalPageEntry::Finish(std::function<void()> done) {
@@ -144,17 +148,38 @@ void LocalPageEntry::Finish(std::function<void()> done) {
   page_->Finish(std::move(done));
 }
 
-absl::StatusOr<std::string> LocalPageEntry::Invite() {
-  if (page_ == nullptr) {
-    TONY_ASSIGN_OR_RETURN(
-        page_, JobPage::Start(
-                   parts_, "127.0.0.1", os::LoopbackPeerCheck(), make_logs_(), [this](int port) {
-                     auto access = std::make_unique<web::CodeAccess>(
-                         parts_.clock, web::CodeAccess::Options{.job_id = job_id_, .port = port});
-                     access_ = access.get();
-                     return access;
-                   }));
+absl::Status LocalPageEntry::Open(web::CodeAccess::Kept kept) {
+  const bool stays = parts_.sockets.page >= 0;
+  TONY_ASSIGN_OR_RETURN(
+      page_, JobPage::Start(
+                 parts_, "127.0.0.1", os::LoopbackPeerCheck(), make_logs_(), [&, this](int port) {
+                   web::CodeAccess::Options options{.job_id = parts_.job_id, .port = port};
+                   options.kept = std::move(kept);
+                   if (stays) {
+                     options.on_visit = [path = kept_path_](const web::CodeAccess::Kept& visits) {
+                       KeepVisits(path, visits);
+                     };
+                   }
+                   auto access = std::make_unique<web::CodeAccess>(parts_.clock, options);
+                   access_ = access.get();
+                   return access;
+                 }));
+  return absl::OkStatus();
+}
+
+void LocalPageEntry::Resume() {
+  if (parts_.sockets.page < 0) return;
+  std::optional<web::CodeAccess::Kept> kept = ReadKeptVisits(kept_path_);
+  if (!kept) return;
+  const absl::Status opened = Open(*std::move(kept));
+  if (!opened.ok()) {
+    LogWarning("the job's page is not shown to its earlier visitors",
+               {{"job", parts_.job_id}, {"why", opened.message()}});
   }
+}
+
+absl::StatusOr<std::string> LocalPageEntry::Invite() {
+  if (page_ == nullptr) TONY_RETURN_IF_ERROR(Open({}));
   return access_->Invite();
 }
 

@@ -24,6 +24,13 @@
 
 namespace tony::appmaster {
 
+/// Sockets of 127.0.0.1 that are bound already, and stay so when this process is lost; see
+/// os::BindLoopbackSocket(). Plain data.
+struct PageSockets {
+  int page = -1;  ///< -1: any free port
+  int gate = -1;
+};
+
 /// The parts of the ApplicationMaster that the page uses; all must outlive it.
 struct PageParts {
   EventLoop& loop;
@@ -40,6 +47,7 @@ struct PageParts {
   std::string job_id = "";
   /// Finds the last successful run of the job; null: none can be found.
   std::function<void(web::JobSource::TakePrevious take)> previous = nullptr;
+  PageSockets sockets = {};  ///< used by a page that listens on 127.0.0.1
 };
 
 /// The logs that a page shows. Plain data.
@@ -55,9 +63,9 @@ class JobPage : public web::JobSource {
   /// Makes the access check once the port is known, because the check includes the page's address.
   using MakeAccess = std::function<std::unique_ptr<web::Access>(int port)>;
 
-  /// Listens on a free port of the numeric address `address` and accepts connections that `peers`
-  /// allows. A page that browsers reach directly has a ProgramGate on another port, for the same
-  /// peers. The codes of TcpListener::Listen.
+  /// Listens on a free port of the numeric address `address`, or with the page's socket, and
+  /// accepts connections that `peers` allows. A page that browsers reach directly has a ProgramGate
+  /// on another port, for the same peers. The codes of TcpListener::Listen.
   static absl::StatusOr<std::unique_ptr<JobPage>> Start(const PageParts& parts,
                                                         const std::string& address, PeerCheck peers,
                                                         PageLogs logs,
@@ -78,7 +86,7 @@ class JobPage : public web::JobSource {
   int64_t UnixMillis() const override { return parts_.clock.UnixMillis(); }
   const core::JobMetrics& metrics() const override { return parts_.metrics; }
   const std::vector<web::ConfigKey>& config() const override { return parts_.config; }
-  web::EventPage Events(int64_t after, size_t limit) override;
+  void ReadEvents(int64_t after, size_t limit, TakeEvents take) override;
   void Stop(const std::string& why) override { parts_.stop(why); }
   void FindPrevious(TakePrevious take) override {
     if (parts_.previous == nullptr) return take(std::nullopt);
@@ -118,18 +126,25 @@ class PageEntry {
 };
 
 /// Access from this machine, for programs of this user: `tony open` hands out a code. The page does
-/// not listen before the first Invite(). Not thread safe: owned by the event loop.
+/// not listen before the first Invite() or Resume(). Not thread safe: owned by the event loop.
 class LocalPageEntry : public PageEntry {
  public:
-  LocalPageEntry(const PageParts& parts, std::string job_id, std::function<PageLogs()> make_logs)
-      : parts_(parts), job_id_(std::move(job_id)), make_logs_(std::move(make_logs)) {}
+  /// `kept_path`: the file in which visits are kept for the next ApplicationMaster of the job.
+  LocalPageEntry(const PageParts& parts, std::string kept_path, std::function<PageLogs()> make_logs)
+      : parts_(parts), kept_path_(std::move(kept_path)), make_logs_(std::move(make_logs)) {}
 
+  /// Shows the page to the visitors of an ApplicationMaster that was lost, if it had any. Their
+  /// cookies are accepted only at the port at which they were given out, which nobody else had
+  /// meanwhile.
+  void Resume();
   absl::StatusOr<std::string> Invite() override;
   void Finish(std::function<void()> done) override;
 
  private:
+  absl::Status Open(web::CodeAccess::Kept kept);
+
   const PageParts parts_;
-  const std::string job_id_;
+  const std::string kept_path_;
   const std::function<PageLogs()> make_logs_;
   std::unique_ptr<JobPage> page_;
   web::CodeAccess* access_ = nullptr;  ///< owned by the page

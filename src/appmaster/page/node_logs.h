@@ -1,37 +1,35 @@
 // Reads logs that lie on the machines of the tasks for the page's API.
 #pragma once
 
-#include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "appmaster/page/node_reads.h"
 #include "common/clock.h"
-#include "common/event_loop.h"
 #include "common/worker.h"
-#include "core/job/job_machine.h"
 #include "logs/log_lookup.h"
-#include "rpc/services/executor_service.h"
+#include "logs/log_merge.h"
 #include "web/api/job_logs.h"
 
 namespace tony::appmaster {
 
-/// Asks the executor of a task's container, which reads and filters the log where it lies. A task
-/// whose container is gone has no log here any more. Unimplemented – whatever needs the logs of
-/// several tasks at once, or all of one. Not thread safe: owned by the event loop.
+/// Asks the executors of tasks' containers, which read, search and merge the logs where they lie. A
+/// task whose container is gone has no log here any more. What can be had of several tasks is
+/// given, with a sentence for each task that does not answer. Not thread safe: owned by the event
+/// loop.
 class NodeLogs : public web::JobLogs {
  public:
-  /// The time within which an executor must answer.
-  static constexpr std::chrono::seconds kPatience{5};
-  /// Requests that wait at the same time. An answer has some 2 MiB at most.
-  static constexpr size_t kMostWaiting = 32;
+  /// Tasks whose logs are merged, or searched for an error, at once.
+  static constexpr size_t kMostTasks = 64;
 
   /// `own_log`: path of this process's own log. All references must outlive this object.
   NodeLogs(EventLoop& loop, const Clock& clock, const core::JobMachine& machine,
            rpc::ExecutorService& executors, std::string own_log)
-      : loop_(loop),
+      : clock_(clock),
         machine_(machine),
-        executors_(executors),
+        reads_(loop, machine, executors),
         own_log_(std::move(own_log)),
         worker_(loop),
         lookup_(worker_, clock) {}
@@ -47,25 +45,32 @@ class NodeLogs : public web::JobLogs {
   void OpenRaw(const web::LogName& name, Abandoned abandoned, Take<web::RawLog> take) override;
 
   /// An executor's answer. One that comes late, or that nobody has asked for, is dropped.
-  void TakeLines(const std::string& container, v1::LogLines lines);
+  void TakeLines(const std::string& container, v1::LogLines lines) {
+    reads_.TakeLines(container, std::move(lines));
+  }
 
  private:
-  struct Waiting {
-    std::string container;
-    Take<logs::LogBlock> take;
-    std::unique_ptr<EventLoop::Handle> deadline;
+  /// Tasks to ask, in their order, and sentences about those that are not asked.
+  struct Chosen {
+    std::vector<core::TaskId> tasks;
+    std::vector<std::string> notes;
   };
 
-  /// Sends `wish`, without its number, to the executor of the log's task.
-  void Ask(const web::LogName& name, v1::ReadLog wish, Take<logs::LogBlock> take);
-  void OnDeadline(int64_t request);
+  /// The tasks of `selection` (history::LogSelection::task) that have a container.
+  Chosen Choose(const core::JobView& view, const std::string& selection) const;
+  void MergeOwn(const web::MergeWish& wish, Abandoned abandoned, Take<web::MergedLines> take);
+  /// The page of what the executors have answered.
+  web::MergedLines PageOf(std::vector<NodeAnswer> answers, std::vector<std::string> notes,
+                          const web::MergeWish& wish) const;
+  /// Goes on to the errors of other tasks than the guilty one.
+  void FindAfter(const core::JobView& view, web::JobErrors errors, Abandoned abandoned,
+                 Take<web::JobErrors> take);
 
-  EventLoop& loop_;
+  const Clock& clock_;
   const core::JobMachine& machine_;
-  rpc::ExecutorService& executors_;
+  NodeReads reads_;
   const std::string own_log_;
-  int64_t last_request_ = 0;
-  std::map<int64_t, Waiting> waiting_;  ///< by request
+  const std::shared_ptr<int> downloads_ = std::make_shared<int>(0);
   Worker worker_;
   logs::LogLookup lookup_;  ///< of this process's own log
 };

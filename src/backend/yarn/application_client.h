@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -81,8 +82,9 @@ class ApplicationClient {
     std::map<std::string, int64_t> largest_others;
   };
 
-  ApplicationClient(hadoop::RpcClientOptions options, Duration timeout)
-      : rpc_(std::move(options)), timeout_(timeout) {}
+  /// `stop`: ends the call that is under way, and each later one, with Cancelled.
+  ApplicationClient(hadoop::RpcClientOptions options, Duration timeout, std::stop_token stop = {})
+      : rpc_(std::move(options), std::move(stop)), timeout_(timeout) {}
 
   /// Creates an application id. `gpu_resource`: the resource type that stands for a GPU.
   absl::StatusOr<NewApplication> Create(const std::string& gpu_resource);

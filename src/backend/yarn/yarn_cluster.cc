@@ -162,6 +162,7 @@ absl::StatusOr<hadoop::WebHdfs> YarnCluster::OpenHdfs(const hadoop::NameService&
   options.kerberos = kerberos_;
   options.token = HdfsToken(hdfs);
   options.timeout = options_.timeout;
+  options.stop = options_.stop;
   return hadoop::WebHdfs::Create(std::move(options));
 }
 
@@ -173,8 +174,8 @@ absl::Status YarnCluster::CheckOwner(const std::string& owner, int mode) const {
       "'s, with nobody else writing to it; remove it, change it, or set tony.yarn.staging-dir"));
 }
 
-std::string YarnCluster::Name() const {
-  return absl::StrJoin(application_client_.servers, ",",
+std::string ClusterName(const std::vector<hadoop::Endpoint>& resource_managers) {
+  return absl::StrJoin(resource_managers, ",",
                        [](std::string* text, const hadoop::Endpoint& server) {
                          absl::StrAppend(text, hadoop::ToString(server));
                        });

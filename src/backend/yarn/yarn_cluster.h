@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -34,7 +35,8 @@ struct YarnClusterOptions {
   /// A file of tokens, with which the client authenticates where the cluster has Kerberos; a
   /// service without a token there gets the user's ticket. Empty: none.
   std::string token_file;
-  Duration timeout{0};  ///< of each call
+  Duration timeout{0};        ///< of each call
+  std::stop_token stop = {};  ///< ends each call to HDFS: Cancelled
 };
 
 /// The proxy through which users look at applications' pages, and who may. A plain value.
@@ -45,6 +47,10 @@ struct PageProxy {
   /// Users who may see all applications: "users groups", each separated by commas.
   std::string administrators;
 };
+
+/// What distinguishes a cluster from others that share its file system: its ResourceManagers'
+/// addresses.
+std::string ClusterName(const std::vector<hadoop::Endpoint>& resource_managers);
 
 /// The cluster's servers, the user's identity there, and the place of our files. Thread safe
 /// (immutable).
@@ -57,9 +63,7 @@ class YarnCluster {
                                           hadoop::Environment environment);
 
   const std::string& user() const { return user_; }
-  /// The ResourceManagers' addresses, which distinguish this cluster from others that share its
-  /// file system.
-  std::string Name() const;
+  std::string Name() const { return ClusterName(application_client_.servers); }
   bool kerberos() const { return kerberos_; }
   /// The ResourceManagers' addresses for ApplicationMasters.
   const std::vector<hadoop::Endpoint>& schedulers() const { return schedulers_; }

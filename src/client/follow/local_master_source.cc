@@ -160,6 +160,7 @@ void LocalMasterSource::Restart() {
   started_at_ = clock_.Now();
   absl::StatusOr<MasterStart> start =
       MasterStart::Begin(options_.folder, {.lock_fds = options_.lock_fds,
+                                           .page_fds = options_.page_fds,
                                            .launcher_fd = options_.launcher_fd,
                                            .launcher_host = options_.launcher_host,
                                            .open_files = options_.open_files,

@@ -27,6 +27,7 @@ class LocalMasterSource : public MasterSource {
     int restarts = 0;            ///< how often a lost ApplicationMaster is replaced
     uint64_t open_files = 0;     ///< see MasterProcess
     std::vector<int> lock_fds;   ///< see MasterProcess
+    std::vector<int> page_fds;   ///< see MasterProcess
     int launcher_fd = -1;        ///< see MasterProcess
     std::string launcher_host;   ///< see MasterProcess
   };

@@ -70,6 +70,11 @@ absl::StatusOr<MasterStart> MasterStart::Begin(const storage::JobFolder& folder,
         absl::StrCat("--lock-fd=", kClientFd + request.inherited_fds.size()));
     request.inherited_fds.push_back(lock);
   }
+  for (const int page : options.page_fds) {
+    request.arguments.push_back(
+        absl::StrCat("--page-fd=", kClientFd + request.inherited_fds.size()));
+    request.inherited_fds.push_back(page);
+  }
   if (options.launcher_fd >= 0) {
     request.arguments.push_back(
         absl::StrCat("--launcher-fd=", kClientFd + request.inherited_fds.size()));

@@ -30,6 +30,9 @@ class MasterProcess {
     /// The locks of the job's checkpoint folder and of its step, which the ApplicationMaster and
     /// its executors inherit: while any process of the job lives, no other job gets them.
     std::vector<int> lock_fds;
+    /// The sockets of the job's pages, which the ApplicationMaster inherits; see
+    /// os::BindLoopbackSocket().
+    std::vector<int> page_fds;
     /// The end of the socket pair with the job's launcher, which the ApplicationMaster inherits;
     /// -1: the job runs on this machine.
     int launcher_fd = -1;

@@ -16,6 +16,7 @@
 #include "client/submit/job_id.h"
 #include "common/clock.h"
 #include "os/files/file_lock.h"
+#include "os/network/bound_socket.h"
 
 namespace tony::client {
 namespace {
@@ -36,6 +37,41 @@ std::string NewJobId(const std::string& jobs, const Clock& clock) {
     id = MakeLocalJobId(clock.UnixMillis(), random());
   } while (std::filesystem::exists(absl::StrCat(jobs, "/", id), ignored));
   return id;
+}
+
+/// The sockets of the job's page and of its program's page, held until the job ends. None if they
+/// cannot be had: an ApplicationMaster that takes over then has other ports.
+std::vector<os::UniqueFd> OpenPageSockets() {
+  absl::StatusOr<os::UniqueFd> page = os::BindLoopbackSocket();
+  absl::StatusOr<os::UniqueFd> gate = os::BindLoopbackSocket();
+  std::vector<os::UniqueFd> sockets;
+  if (!page.ok() || !gate.ok()) return sockets;
+  sockets.push_back(*std::move(page));
+  sockets.push_back(*std::move(gate));
+  return sockets;
+}
+
+std::vector<int> Descriptors(const std::vector<os::UniqueFd>& files) {
+  std::vector<int> descriptors;
+  for (const os::UniqueFd& file : files) descriptors.push_back(file.get());
+  return descriptors;
+}
+
+LocalMasterSource::Options LimitsOf(const Environment& environment,
+                                    const jobfile::Configuration& conf,
+                                    const storage::JobFolder& folder, const LocalLaunch& launch,
+                                    std::vector<int> lock_fds,
+                                    const std::vector<os::UniqueFd>& page_sockets) {
+  return {.folder = folder,
+          .start_deadline = conf.GetDuration("tony.client.am-start-timeout-ms"),
+          .exit_deadline = conf.GetDuration("tony.client.am-exit-timeout-ms"),
+          .restarts = static_cast<int>(conf.GetNumber("tony.am.max-restarts")),
+          .open_files = environment.open_files,
+          .lock_fds = std::move(lock_fds),
+          .page_fds = Descriptors(page_sockets),
+          .launcher_fd = launch.launcher_fd,
+          .launcher_host =
+              launch.launcher_fd >= 0 ? conf.GetText("tony.launcher.host") : std::string()};
 }
 
 /// Makes the job's folder and starts its ApplicationMaster; see LaunchLocalJob().
@@ -67,17 +103,10 @@ std::unique_ptr<LaunchedJob> StartJob(const Environment& environment, const jobf
   }
   std::vector<int> lock_fds = launch.lock_fds;
   if (checkpoints.valid()) lock_fds.push_back(checkpoints.get());
+  std::vector<os::UniqueFd> page_sockets = OpenPageSockets();
   const jobfile::Configuration& conf = job.configuration;
-  const LocalMasterSource::Options limits{
-      .folder = folder,
-      .start_deadline = conf.GetDuration("tony.client.am-start-timeout-ms"),
-      .exit_deadline = conf.GetDuration("tony.client.am-exit-timeout-ms"),
-      .restarts = static_cast<int>(conf.GetNumber("tony.am.max-restarts")),
-      .open_files = environment.open_files,
-      .lock_fds = std::move(lock_fds),
-      .launcher_fd = launch.launcher_fd,
-      .launcher_host =
-          launch.launcher_fd >= 0 ? conf.GetText("tony.launcher.host") : std::string()};
+  const LocalMasterSource::Options limits =
+      LimitsOf(environment, conf, folder, launch, std::move(lock_fds), page_sockets);
   auto sweep = std::make_unique<HistorySweep>(job.result.local.dir, job.result.local.history_days,
                                               ReadClocks(clock.UnixMillis()));
   absl::StatusOr<MasterProcess> master =
@@ -85,6 +114,7 @@ std::unique_ptr<LaunchedJob> StartJob(const Environment& environment, const jobf
                                     .leased = launch.leased,
                                     .guard_fd = guard->get(),
                                     .lock_fds = limits.lock_fds,
+                                    .page_fds = limits.page_fds,
                                     .launcher_fd = limits.launcher_fd,
                                     .launcher_host = limits.launcher_host,
                                     .restarts = limits.restarts,
@@ -95,8 +125,8 @@ std::unique_ptr<LaunchedJob> StartJob(const Environment& environment, const jobf
     return fail(master.status(), kInfrastructure);
   }
   return std::make_unique<LaunchedJob>(LaunchedJob{id, folder, std::move(checkpoints),
-                                                   *std::move(guard), limits, *std::move(master),
-                                                   std::move(sweep)});
+                                                   *std::move(guard), std::move(page_sockets),
+                                                   limits, *std::move(master), std::move(sweep)});
 }
 
 }  // namespace

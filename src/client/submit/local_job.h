@@ -40,6 +40,7 @@ struct LaunchedJob {
   storage::JobFolder folder{""};
   os::UniqueFd checkpoints;  ///< the lock of the checkpoint folder; not valid: there is none
   os::UniqueFd guard;        ///< the lock on the folder's am_guard()
+  std::vector<os::UniqueFd> page_sockets;  ///< two; none: there are no descriptors or ports
   LocalMasterSource::Options limits;
   MasterProcess master;
   std::unique_ptr<HistorySweep> sweep;  ///< runs beside the job until this is destroyed

@@ -25,19 +25,25 @@ namespace {
 
 constexpr int kExamplePort = 8080;
 
-/// The folders whose jobs are wanted: absolute, each once.
+constexpr char kLocation[] = "location";
+
+bool IsUrl(const std::string& place) { return absl::StrContains(place, "://"); }
+
+/// The folders whose jobs are wanted: absolute paths and URLs, each once.
 absl::StatusOr<std::vector<std::string>> FoldersOf(const std::string& option,
                                                    const CommandLine& line,
                                                    const VerbContext& context) {
   std::vector<std::string> locations;
   for (const std::string& wish : line.Values(option)) {
-    if (absl::StrContains(wish, "://")) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "--", option, " ", wish, ": the portal reads folders of this machine only; the ",
-          "jobs of a cluster are in  tony portal --backend yarn"));
+    const bool url = IsUrl(wish);
+    if (url && option != kLocation) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--", option, " ", wish,
+                       ": the portal reads folders with TonY's histories on this machine only"));
     }
     const std::string folder =
-        (std::filesystem::path(context.working_folder) / wish).lexically_normal().string();
+        url ? wish
+            : (std::filesystem::path(context.working_folder) / wish).lexically_normal().string();
     if (std::find(locations.begin(), locations.end(), folder) == locations.end()) {
       locations.push_back(folder);
     }
@@ -53,16 +59,21 @@ absl::Status BecomeProgram(std::vector<std::string> arguments) {
   return os::ErrnoError(errno, arguments[0]);
 }
 
-/// Adds what tony-portal has to know of the cluster. The codes of OptionsOfCluster().
-absl::Status AddCluster(const jobfile::Configuration& configuration, const VerbContext& context,
-                        std::vector<std::string>& arguments) {
-  TONY_ASSIGN_OR_RETURN(
-      const backend::YarnClusterOptions options,
-      OptionsOfCluster(context.environment, jobfile::BuildYarnSettings(configuration, {})));
+/// Adds what tony-portal has to know of the cluster, or of an HDFS. FailedPrecondition – the
+/// cluster's jobs are wanted, and nothing says where it is.
+absl::Status AddHadoop(const jobfile::Configuration& configuration, const VerbContext& context,
+                       bool with_cluster, std::vector<std::string>& arguments) {
+  const jobfile::YarnSettings settings = jobfile::BuildYarnSettings(configuration, {});
+  if (with_cluster) {
+    TONY_RETURN_IF_ERROR(OptionsOfCluster(context.environment, settings).status());
+    arguments.push_back("--cluster");
+  }
+  // An HDFS may be named by its address alone.
+  const backend::YarnClusterOptions options = HadoopOptions(context.environment, settings);
   const std::filesystem::path folder =
       std::filesystem::path(context.working_folder) / options.conf_dir;
   for (const auto& [name, value] : std::map<std::string, std::string>{
-           {"conf", folder.lexically_normal().string()},
+           {"conf", options.conf_dir.empty() ? "" : folder.lexically_normal().string()},
            {"staging", options.staging_dir},
            {"user", options.user},
            {"home", options.home},
@@ -107,7 +118,7 @@ absl::StatusOr<int> RunPortal(const CommandLine& line, const VerbContext& contex
   const std::string local_dir = configuration.GetText("tony.local.dir");
   // The index lies in tony's own folder, which a submission would not take for its own otherwise.
   TONY_RETURN_IF_ERROR(OpenLocalFolder(local_dir).status());
-  TONY_ASSIGN_OR_RETURN(std::vector<std::string> locations, FoldersOf("location", line, context));
+  TONY_ASSIGN_OR_RETURN(std::vector<std::string> locations, FoldersOf(kLocation, line, context));
   if (locations.empty()) locations.push_back(local_dir);
   TONY_ASSIGN_OR_RETURN(const std::vector<std::string> histories,
                         FoldersOf("tony-history", line, context));
@@ -130,8 +141,9 @@ absl::StatusOr<int> RunPortal(const CommandLine& line, const VerbContext& contex
     arguments.push_back(absl::StrCat("--port=", port));
   }
   if (line.Has("json")) arguments.push_back("--json");
-  if (absl::AsciiStrToLower(configuration.GetText("tony.backend")) == "yarn") {
-    TONY_RETURN_IF_ERROR(AddCluster(configuration, context, arguments));
+  const bool cluster = absl::AsciiStrToLower(configuration.GetText("tony.backend")) == "yarn";
+  if (cluster || std::any_of(locations.begin(), locations.end(), &IsUrl)) {
+    TONY_RETURN_IF_ERROR(AddHadoop(configuration, context, cluster, arguments));
   }
   return BecomeProgram(std::move(arguments));
 }
@@ -149,8 +161,9 @@ Verb PortalVerb() {
       "minutes: the browser then\nhas a cookie. Enter prints another one. Nobody else on the "
       "machine can see it.\n\nWith --listen it serves several users, who log in: by a name and a "
       "password of --users, or through\na proxy that names them (docs/portal.md).\n",
-      {{"location", "FOLDER", true,
-        "a folder with jobs, in place of tony.local.dir, like it laid out and owned by you"},
+      {{kLocation, "FOLDER", true,
+        "a folder with jobs, in place of tony.local.dir: like it laid out and owned by you, or the "
+        "URL of one in an HDFS"},
        {"tony-history", "FOLDER", true,
         "TonY's own histories, from a folder like its tony.history.location: what their names say"},
        {"port", "NUMBER", false, "to listen on; any free one unless given"},

@@ -9,15 +9,10 @@
 
 namespace tony::client {
 
-absl::StatusOr<backend::YarnClusterOptions> OptionsOfCluster(const Environment& environment,
-                                                             const jobfile::YarnSettings& yarn) {
+backend::YarnClusterOptions HadoopOptions(const Environment& environment,
+                                          const jobfile::YarnSettings& yarn) {
   backend::YarnClusterOptions options;
   options.conf_dir = yarn.conf_dir.empty() ? environment.hadoop_conf_dir : yarn.conf_dir;
-  if (options.conf_dir.empty()) {
-    return absl::FailedPreconditionError(
-        "nothing says where the YARN cluster is; set HADOOP_CONF_DIR, or tony.yarn.conf-dir, to "
-        "the folder of its core-site.xml and yarn-site.xml");
-  }
   options.staging_dir = yarn.staging_dir;
   options.user = environment.hadoop_user;
   options.home = environment.home;
@@ -25,6 +20,15 @@ absl::StatusOr<backend::YarnClusterOptions> OptionsOfCluster(const Environment& 
   options.token_file = environment.token_file;
   options.timeout = yarn.timeout;
   return options;
+}
+
+absl::StatusOr<backend::YarnClusterOptions> OptionsOfCluster(const Environment& environment,
+                                                             const jobfile::YarnSettings& yarn) {
+  backend::YarnClusterOptions options = HadoopOptions(environment, yarn);
+  if (!options.conf_dir.empty()) return options;
+  return absl::FailedPreconditionError(
+      "nothing says where the YARN cluster is; set HADOOP_CONF_DIR, or tony.yarn.conf-dir, to "
+      "the folder of its core-site.xml and yarn-site.xml");
 }
 
 absl::StatusOr<backend::YarnCluster> FindCluster(const Environment& environment,

@@ -22,6 +22,10 @@ inline constexpr std::chrono::seconds kMasterSilenceLimit{20};
 absl::StatusOr<backend::YarnClusterOptions> OptionsOfCluster(const Environment& environment,
                                                              const jobfile::YarnSettings& yarn);
 
+/// The same, with an empty `conf_dir` where neither names the cluster.
+backend::YarnClusterOptions HadoopOptions(const Environment& environment,
+                                          const jobfile::YarnSettings& yarn);
+
 /// Finds the cluster named by tony.yarn.conf-dir, or else by the environment. FailedPrecondition –
 /// neither names one; otherwise the codes of backend::YarnCluster::Find.
 absl::StatusOr<backend::YarnCluster> FindCluster(const Environment& environment,

@@ -1,6 +1,8 @@
-// Reads lines of the container's logs for the job's page.
+// Reads the container's logs for the job's page: lines, whole files, several merged, the first
+// error.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <string>
 
@@ -20,21 +22,30 @@ class LogAnswers {
   /// byte takes eight.
   static constexpr int64_t kMostBytes = 256 * 1024;
 
+  /// Lines of a merge that are younger may not be in their log yet.
+  static constexpr std::chrono::milliseconds kWritingTime{100};
+
   using Send = std::function<void(v1::LogLines lines)>;
 
   /// `folder`: the container's log folder. `loop` and `clock` must outlive this object.
   LogAnswers(EventLoop& loop, const Clock& clock, std::string folder, Send send)
-      : folder_(std::move(folder)),
+      : clock_(clock),
+        folder_(std::move(folder)),
         send_(std::move(send)),
         worker_(loop),
         lookup_(worker_, clock) {}
 
-  /// Answers each request once. The answer holds the codes of logs::ReadLogBlock() and
-  /// logs::SearchLog(); NotFound – also: such a log cannot exist. ResourceExhausted – too many
-  /// requests wait.
+  /// Answers each request once. The answer holds the codes of logs::ReadLogBlock(),
+  /// logs::SearchLog() and logs::MergeLogs(); NotFound – also: such a log cannot exist.
+  /// InvalidArgument – also: a level is none. ResourceExhausted – too many requests wait.
   void Answer(const v1::ReadLog& wish);
 
  private:
+  /// Sends what `work` returns as the answer to `request`.
+  void Run(int64_t request, std::function<absl::StatusOr<v1::LogLines>(const Worker::Stop&)> work);
+  void AnswerFromOne(const v1::ReadLog& wish);
+
+  const Clock& clock_;
   const std::string folder_;
   const Send send_;
   Worker worker_;

@@ -74,7 +74,8 @@ absl::StatusOr<http::HttpResponse> WebHdfs::AskNameNode(const Endpoint& server,
                   .url = absl::StrCat(service.https ? "https://" : "http://", ToString(server),
                                       "/webhdfs/v1", Encoded(question.path),
                                       "?op=", question.operation, question.more, Credentials()),
-                  .negotiate = options_.kerberos && !options_.token.has_value()}));
+                  .negotiate = options_.kerberos && !options_.token.has_value(),
+                  .stop = options_.stop}));
   if (IsGood(response.code) || response.code == kRedirected) return response;
   return WebHdfsError(response);
 }
@@ -124,7 +125,8 @@ absl::Status WebHdfs::Transfer(const Question& question, const Source& source, c
                                     .url = url,
                                     .without_cookies = true,
                                     .source = source,
-                                    .sink = sink});
+                                    .sink = sink,
+                                    .stop = options_.stop});
   const absl::Status status = !response.ok()           ? response.status()
                               : IsGood(response->code) ? absl::OkStatus()
                                                        : WebHdfsError(*response);

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,7 @@ struct WebHdfsOptions {
   std::optional<Token> token;  ///< a delegation token; comes before Kerberos
   bool kerberos = false;       ///< SPNEGO with the user's ticket, if there is no token
   Duration timeout = std::chrono::seconds(30);  ///< see http::HttpClient::Create
+  std::stop_token stop = {};                    ///< ends each call: Cancelled
 };
 
 /// A client of one HDFS. Each call tries the NameNode that answered last, then the others. Paths

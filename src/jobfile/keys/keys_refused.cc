@@ -9,7 +9,7 @@ constexpr char kOneConfiguration[] =
     "Hadoop's configuration is one folder; name it with tony.yarn.conf-dir or HADOOP_CONF_DIR";
 constexpr char kNoHistory[] =
     "jobs are recorded in the folder tony.local.dir, from which `tony portal` shows them; nothing "
-    "is moved";
+    "is moved. TonY's own histories are shown by `tony portal --tony-history FOLDER`";
 constexpr char kRetention[] =
     "tony.local.history-retention says how many days jobs are kept, and `tony rm` removes them";
 constexpr char kNoPortal[] =

@@ -5,6 +5,7 @@
 #include <grp.h>
 #include <pwd.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,15 @@ std::string UserName(uid_t user) {
   passwd* found = nullptr;
   const bool known = getpwuid_r(user, &entry, buffer.data(), buffer.size(), &found) == 0 && found;
   return known ? found->pw_name : std::to_string(user);
+}
+
+std::optional<uid_t> UserNumber(const std::string& name) {
+  std::vector<char> buffer(kEntryBytes);
+  passwd entry;
+  passwd* found = nullptr;
+  const bool known =
+      getpwnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found) == 0 && found;
+  return known ? std::make_optional(found->pw_uid) : std::nullopt;
 }
 
 std::vector<std::string> GroupsOf(const std::string& user) {

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,9 @@ namespace tony::os {
 /// The name of a user, as its owner logs in: "bob"; without an entry in the user database "1001".
 /// Thread safe.
 std::string UserName(uid_t user);
+
+/// The number of the user who logs in as `name`; nullopt: the user database has none. Thread safe.
+std::optional<uid_t> UserNumber(const std::string& name);
 
 /// The names of the groups to which a user belongs, the primary group among them. Empty: the user
 /// is not known. Thread safe.

@@ -45,13 +45,17 @@ Indexer::Indexer(std::vector<std::string> locations, JobIndex& index, const Cloc
 IndexProgress Indexer::progress() const {
   std::lock_guard lock(progress_mutex_);
   IndexProgress progress = progress_;
-  if (progress.trouble.empty()) progress.trouble = source_trouble_;
+  if (!progress.trouble.empty()) return progress;
+  for (const auto& [location, trouble] : source_troubles_) {
+    absl::StrAppend(&progress.trouble, progress.trouble.empty() ? "" : " ", trouble);
+  }
   return progress;
 }
 
-void Indexer::SetSourceTrouble(const std::string& trouble) {
+void Indexer::SetSourceTrouble(const std::string& location, const std::string& trouble) {
   std::lock_guard lock(progress_mutex_);
-  source_trouble_ = trouble;
+  source_troubles_.erase(location);
+  if (!trouble.empty()) source_troubles_[location] = trouble;
 }
 
 void Indexer::Say(const std::function<void(IndexProgress&)>& change) {

@@ -51,9 +51,9 @@ class Indexer {
   absl::StatusOr<bool> Round(const std::atomic<bool>& stop);
   /// Thread safe.
   IndexProgress progress() const;
-  /// Says, until the next call, why the locations are not as new as they should be; empty: they
-  /// are. Thread safe.
-  void SetSourceTrouble(const std::string& trouble);
+  /// Says, until the next call for `location`, why it is not as new as it should be; empty: it is.
+  /// Thread safe.
+  void SetSourceTrouble(const std::string& location, const std::string& trouble);
 
  private:
   struct Location {
@@ -90,7 +90,7 @@ class Indexer {
   TimePoint next_sweep_{};
   mutable std::mutex progress_mutex_;
   IndexProgress progress_;
-  std::string source_trouble_;  ///< guarded by progress_mutex_
+  std::map<std::string, std::string> source_troubles_;  ///< by location; guarded as progress_ is
 };
 
 /// Runs an Indexer on a thread, a round each second. Not thread safe: owned by the event loop.

@@ -56,7 +56,7 @@ void JobMirror::Forget(const std::vector<std::string>& ids, size_t count) {
   }
 }
 
-absl::Status JobMirror::Look(const std::string& id, Job& job) {
+absl::Status JobMirror::Look(const std::string& id, Job& job, const std::stop_token& stop) {
   if (job.copy == nullptr) {
     job.copy = std::make_unique<MirroredJob>(jobs_folder_, *cluster_.files, id);
   }
@@ -69,24 +69,24 @@ absl::Status JobMirror::Look(const std::string& id, Job& job) {
     job.over = over.value_or(false);
     answers_ = over.ok();  // each question would wait for as long
   }
-  return job.copy->Update(job.over);
+  return job.copy->Update(job.over, stop);
 }
 
-absl::StatusOr<size_t> JobMirror::Round(const std::atomic<bool>& stop) {
+absl::StatusOr<size_t> JobMirror::Round(const std::stop_token& stop) {
   TONY_ASSIGN_OR_RETURN(const std::vector<std::string> ids, ListThere());
   absl::Status first;
   answers_ = true;
   int64_t bytes = 0;
   size_t count = 0;
   for (; count < std::min(ids.size(), kMostJobs) && bytes <= most_bytes_; ++count) {
-    if (stop) return size_t{0};
+    if (stop.stop_requested()) return absl::CancelledError("the portal ends");
     const std::string& id = ids[count];
     // One that was too much before would be copied, and removed, in each round.
     if (id == too_much_ && count > 0 && bytes + too_much_bytes_ > most_bytes_) break;
     Job& job = jobs_[id];
-    const absl::Status looked = Look(id, job);
+    const absl::Status looked = Look(id, job, stop);
     // Nothing of the other ones can be had either.
-    if (absl::IsUnavailable(looked)) return looked;
+    if (absl::IsUnavailable(looked) || absl::IsCancelled(looked)) return looked;
     first.Update(looked);
     bytes += job.copy->bytes();
   }

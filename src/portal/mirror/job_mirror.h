@@ -1,10 +1,10 @@
 // The copies of a user's newest jobs on a cluster, as a location that the portal can show.
 #pragma once
 
-#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
+#include <stop_token>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -41,10 +41,10 @@ class JobMirror {
                                                          const Clock& clock,
                                                          int64_t most_bytes = kMostBytes);
 
-  /// Does one round, which ends early once `stop` is set. Returns how many jobs are not shown,
-  /// since they are too old or too many. The codes of storage::JobFiles, of the first job that
-  /// could not be copied or of the list.
-  absl::StatusOr<size_t> Round(const std::atomic<bool>& stop);
+  /// Does one round. Returns how many jobs are not shown, since they are too old or too many.
+  /// Cancelled – `stop` was requested. Otherwise the codes of storage::JobFiles, of the first job
+  /// that could not be copied or of the list.
+  absl::StatusOr<size_t> Round(const std::stop_token& stop);
 
  private:
   struct Job {
@@ -61,7 +61,7 @@ class JobMirror {
 
   /// The names of the jobs there, newest first.
   absl::StatusOr<std::vector<std::string>> ListThere();
-  absl::Status Look(const std::string& id, Job& job);
+  absl::Status Look(const std::string& id, Job& job, const std::stop_token& stop);
   /// Removes all copies but those of the first `count` of `ids`.
   void Forget(const std::vector<std::string>& ids, size_t count);
 

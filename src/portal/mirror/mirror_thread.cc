@@ -1,136 +1,94 @@
-// The cluster is opened by the thread: each of its servers may take its time to answer.
+// The source is opened by the thread: each of its servers may take its time to answer.
 #include "portal/mirror/mirror_thread.h"
 
-#include <algorithm>
+#include <ctime>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "backend/yarn/application_client.h"
-#include "backend/yarn/yarn_job.h"
+#include "absl/strings/string_view.h"
 #include "common/logging.h"
-#include "common/status_macros.h"
-#include "os/files/archive_digest.h"
+#include "os/files/files.h"
+#include "os/files/folder_trust.h"
 
 namespace tony::portal {
 namespace {
 
-/// Who leaves the portal with Ctrl-C does not wait longer than this.
-constexpr std::chrono::seconds kLongestCall{10};
-/// Enough of a digest to tell a user's clusters apart.
-constexpr size_t kFolderLetters = 16;
+/// The file is written no more often than this: rounds are seconds apart.
+constexpr int64_t kNoteMillis = 60'000;
 
-/// Asks the ResourceManager of the cluster about jobs, some of which may be another cluster's, with
-/// the same file system. Not thread safe.
-class LifeQuestions {
- public:
-  LifeQuestions(const backend::YarnCluster& cluster, storage::JobFiles& files)
-      : name_(cluster.Name()),
-        client_(cluster.application_client(), cluster.timeout()),
-        files_(files) {}
-
-  absl::StatusOr<bool> IsOver(const std::string& id) {
-    const absl::StatusOr<backend::ApplicationReport> report = client_.Report(id);
-    if (report.ok()) return report->over();
-    if (!absl::IsNotFound(report.status())) return report.status();
-    const std::string folder = backend::JobFolderName(id);
-    TONY_ASSIGN_OR_RETURN(const std::string home,
-                          files_.Read(absl::StrCat(folder, "/", backend::kClusterFile)));
-    if (home == name_) return true;
-    // Its ApplicationMaster removes the client's certificate at the end.
-    const absl::Status lives =
-        files_.Describe(absl::StrCat(folder, "/", backend::kClientFile)).status();
-    if (absl::IsNotFound(lives)) return true;
-    TONY_RETURN_IF_ERROR(lives);
-    return false;
-  }
-
- private:
-  const std::string name_;
-  backend::ApplicationClient client_;
-  storage::JobFiles& files_;
-};
+/// "2026-11-28 13:40:12 UTC"
+std::string TimeText(int64_t unix_millis) {
+  const std::time_t seconds = unix_millis / 1000;
+  std::tm parts{};
+  if (::gmtime_r(&seconds, &parts) == nullptr) return "?";
+  char text[64];
+  const size_t size = std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &parts);
+  return {text, size};
+}
 
 }  // namespace
 
-std::string MirrorFolder(const std::string& index_folder,
-                         const backend::YarnClusterOptions& cluster) {
-  os::Sha256 digest;
-  for (const std::string& part : {cluster.conf_dir, cluster.staging_dir, cluster.user}) {
-    digest.Update(part.c_str(), part.size() + 1);
-  }
-  const absl::StatusOr<std::string> text = digest.Finish();
-  return absl::StrCat(index_folder, "/clusters/",
-                      text.ok() ? text->substr(0, kFolderLetters) : "cluster");
-}
-
-absl::StatusOr<JobMirror::Cluster> OpenCluster(const backend::YarnClusterOptions& options,
-                                               const hadoop::Environment& environment) {
-  TONY_ASSIGN_OR_RETURN(const backend::YarnCluster cluster,
-                        backend::YarnCluster::Find(options, environment));
-  JobMirror::Cluster opened;
-  TONY_ASSIGN_OR_RETURN(opened.files, cluster.OpenStaging());
-  const auto questions = std::make_shared<LifeQuestions>(cluster, *opened.files);
-  opened.is_over = [questions](const std::string& id) { return questions->IsOver(id); };
-  return opened;
-}
-
-MirrorThread::MirrorThread(std::string folder, backend::YarnClusterOptions cluster,
-                           hadoop::Environment environment, const Clock& clock,
+MirrorThread::MirrorThread(MirrorSource source, const Clock& clock,
                            std::function<void(const std::string& trouble)> say)
-    : folder_(std::move(folder)),
-      cluster_([&cluster] {
-        cluster.timeout = std::min<Duration>(cluster.timeout, kLongestCall);
-        return std::move(cluster);
-      }()),
-      environment_(std::move(environment)),
-      clock_(clock),
-      say_(std::move(say)) {
-  thread_ = std::thread([this] { Run(); });
+    : source_(std::move(source)), clock_(clock), say_(std::move(say)) {
+  thread_ = std::jthread([this](const std::stop_token& stop) { Run(stop); });
 }
 
-MirrorThread::~MirrorThread() {
-  {
-    std::lock_guard lock(mutex_);
-    stop_ = true;
-  }
-  stopped_.notify_one();
-  thread_.join();
-}
+MirrorThread::~MirrorThread() = default;
 
-std::string MirrorThread::Round() {
-  const auto trouble = [](const absl::Status& why) {
-    return absl::StrCat("The cluster's jobs are shown as they were when it last answered: ",
-                        std::string(why.message()), ".");
+std::string MirrorThread::Round(const std::stop_token& stop) {
+  const auto trouble = [this](const absl::Status& why) {
+    const absl::string_view message = why.message();
+    if (answered_millis_ == 0) {
+      return absl::StrCat(source_.name, " cannot be read: ", message,
+                          ". Its jobs are shown as far as an earlier portal has copied them.");
+    }
+    return absl::StrCat(source_.jobs, " are shown as they were when it last answered, at ",
+                        TimeText(answered_millis_), ": ", message, ".");
   };
   if (mirror_ == nullptr) {
-    absl::StatusOr<JobMirror::Cluster> cluster = OpenCluster(cluster_, environment_);
-    if (!cluster.ok()) return trouble(cluster.status());
-    auto mirror = JobMirror::Open(folder_, *std::move(cluster), clock_);
+    absl::StatusOr<JobMirror::Cluster> opened = source_.open(stop);
+    if (!opened.ok()) return trouble(opened.status());
+    auto mirror = JobMirror::Open(source_.folder, *std::move(opened), clock_);
     if (!mirror.ok()) return trouble(mirror.status());
     mirror_ = *std::move(mirror);
   }
-  const absl::StatusOr<size_t> left_out = mirror_->Round(stop_);
+  const absl::StatusOr<size_t> left_out = mirror_->Round(stop);
   if (!left_out.ok()) return trouble(left_out.status());
+  answered_millis_ = clock_.UnixMillis();
+  NoteAnswer(/*always=*/false);
   if (*left_out == 0) return "";
-  return absl::StrCat("The ", *left_out,
-                      " oldest jobs of the cluster are not copied and not shown: there are too "
-                      "many, or they are too large; they are in  tony list --backend yarn.");
+  return absl::StrCat(source_.jobs, " are not all shown: the ", *left_out,
+                      " oldest ones are not copied, since there are too many, or they are too "
+                      "large; ",
+                      source_.rest, ".");
 }
 
-void MirrorThread::Run() {
+void MirrorThread::NoteAnswer(bool always) {
+  if (answered_millis_ == noted_millis_) return;
+  if (!always && answered_millis_ - noted_millis_ < kNoteMillis) return;
+  const absl::Status noted = os::WriteFileAtomically(
+      absl::StrCat(source_.folder, "/", kAnsweredFile), absl::StrCat(answered_millis_));
+  if (noted.ok()) noted_millis_ = answered_millis_;
+}
+
+void MirrorThread::Run(const std::stop_token& stop) {
+  const absl::StatusOr<std::string> noted =
+      os::ReadFile(absl::StrCat(source_.folder, "/", kAnsweredFile));
+  if (noted.ok() && absl::SimpleAtoi(*noted, &noted_millis_)) answered_millis_ = noted_millis_;
   std::string said;
-  std::unique_lock lock(mutex_);
-  while (!stop_) {
-    lock.unlock();
-    const std::string trouble = Round();
-    if (trouble != said && !stop_) {
+  while (!stop.stop_requested()) {
+    const std::string trouble = Round(stop);
+    if (trouble != said && !stop.stop_requested()) {
       if (!trouble.empty()) LogWarning(trouble);
       say_(trouble);
       said = trouble;
     }
-    lock.lock();
-    stopped_.wait_for(lock, kPause, [this] { return stop_.load(); });
+    std::unique_lock lock(mutex_);
+    pause_.wait_for(lock, stop, kPause, [] { return false; });
   }
+  NoteAnswer(/*always=*/true);
 }
 
 }  // namespace tony::portal

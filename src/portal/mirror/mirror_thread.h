@@ -1,61 +1,59 @@
-// Keeps the copies of a cluster's jobs as new as the cluster shows them.
+// Keeps the copies of one source's jobs as new as the source shows them.
 #pragma once
 
-#include <atomic>
+#include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
 
-#include "absl/status/statusor.h"
-#include "backend/yarn/yarn_cluster.h"
 #include "common/clock.h"
 #include "portal/mirror/job_mirror.h"
+#include "portal/mirror/mirror_source.h"
 
 namespace tony::portal {
 
-/// The folder, below that of the index, for the copies of this cluster's jobs.
-std::string MirrorFolder(const std::string& index_folder,
-                         const backend::YarnClusterOptions& cluster);
-
-/// The files and the ResourceManager of a cluster. The codes of backend::YarnCluster::Find() and
-/// OpenStaging(). Blocks.
-absl::StatusOr<JobMirror::Cluster> OpenCluster(const backend::YarnClusterOptions& options,
-                                               const hadoop::Environment& environment);
-
-/// Runs a JobMirror on a thread, with a pause after each round. A cluster that cannot be reached is
+/// Runs a JobMirror on a thread, with a pause after each round. A source that cannot be reached is
 /// tried again. Thread safe.
 class MirrorThread {
  public:
   static constexpr std::chrono::seconds kPause{3};
+  /// In the folder of copies: when the source has last been copied as a whole, in Unix
+  /// milliseconds, for the next portal.
+  static constexpr char kAnsweredFile[] = "answered";
 
   /// `clock` must outlive this. `say` is called on the thread with why the copies are not as new as
   /// they should be, or with an empty text; only when that changes.
-  MirrorThread(std::string folder, backend::YarnClusterOptions cluster,
-               hadoop::Environment environment, const Clock& clock,
+  MirrorThread(MirrorSource source, const Clock& clock,
                std::function<void(const std::string& trouble)> say);
-  /// Ends the thread after the call to the cluster that is under way.
+  /// Ends the thread: a call to the source that is under way is broken off within a second or so,
+  /// unless it waits for Kerberos.
   ~MirrorThread();
   MirrorThread(const MirrorThread&) = delete;
   MirrorThread& operator=(const MirrorThread&) = delete;
 
- private:
-  void Run();
-  /// One round; returns what is to be said of it.
-  std::string Round();
+  /// Begins to end the thread, for an owner of several.
+  void RequestStop() { thread_.request_stop(); }
 
-  const std::string folder_;
-  const backend::YarnClusterOptions cluster_;
-  const hadoop::Environment environment_;
+ private:
+  void Run(const std::stop_token& stop);
+  /// One round; returns what is to be said of it.
+  std::string Round(const std::stop_token& stop);
+  /// Remembers that the source has answered; `always`: also for the next portal.
+  void NoteAnswer(bool always);
+
+  const MirrorSource source_;
   const Clock& clock_;
   const std::function<void(const std::string&)> say_;
-  std::unique_ptr<JobMirror> mirror_;  ///< null: the cluster could not be opened yet
-  std::atomic<bool> stop_ = false;
+  std::unique_ptr<JobMirror> mirror_;  ///< null: the source could not be opened yet
+  int64_t answered_millis_ = 0;        ///< of the last whole round; 0: there was none
+  int64_t noted_millis_ = 0;           ///< what kAnsweredFile says
   std::mutex mutex_;
-  std::condition_variable stopped_;
-  std::thread thread_;  ///< last, because it uses the members above
+  std::condition_variable_any pause_;
+  std::jthread thread_;  ///< last, because it uses the members above
 };
 
 }  // namespace tony::portal

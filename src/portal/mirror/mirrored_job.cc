@@ -2,6 +2,8 @@
 // copied last and noted in a file, after which the job is not asked for any more.
 #include "portal/mirror/mirrored_job.h"
 
+#include <cerrno>
+#include <cstdio>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -24,6 +26,8 @@ namespace fs = std::filesystem;
 
 /// Made when nothing is left to copy.
 constexpr char kCompleteFile[] = "copied";
+/// The history that is copied anew, until it has caught up with the one there.
+constexpr char kNewEvents[] = "/.events.jsonl";
 
 /// Nothing where there is no such file.
 absl::StatusOr<std::optional<std::string>> ReadIfThere(storage::JobFiles& files,
@@ -51,7 +55,8 @@ std::string MirroredJob::There(const std::string& name) const {
 
 int64_t MirroredJob::bytes() const {
   int64_t bytes = 0;
-  for (const std::string& file : {folder_.events(), folder_.metrics(), folder_.usage()}) {
+  for (const std::string& file :
+       {folder_.root() + kNewEvents, folder_.events(), folder_.metrics(), folder_.usage()}) {
     std::error_code error;
     const auto size = fs::file_size(file, error);
     if (!error) bytes += static_cast<int64_t>(size);
@@ -95,19 +100,25 @@ absl::StatusOr<std::string> MirroredJob::NewLines(const storage::EventFile& file
   return lines;
 }
 
+// Everything is copied anew by each process, as nobody knows how far an earlier one came. Its copy
+// stays until the new one is as long: a portal that is ended meanwhile, or loses the cluster, would
+// otherwise leave less than it found.
+std::string MirroredJob::EventsPath() const {
+  return caught_up_ ? folder_.events() : folder_.root() + kNewEvents;
+}
+
 absl::Status MirroredJob::AddEvents(const std::string& lines) {
-  // The first time everything is written anew: nobody knows how far an earlier process came.
-  if (!rewritten_) {
-    TONY_RETURN_IF_ERROR(os::WriteFileAtomically(folder_.events(), lines));
+  if (!begun_) {
+    TONY_RETURN_IF_ERROR(os::WriteFileAtomically(EventsPath(), lines));
   } else {
-    TONY_ASSIGN_OR_RETURN(const os::AppendFile file, os::AppendFile::Open(folder_.events()));
+    TONY_ASSIGN_OR_RETURN(const os::AppendFile file, os::AppendFile::Open(EventsPath()));
     const absl::Status added = file.Append(lines);
     if (!added.ok()) {
       (void)file.Cut(event_bytes_);
       return added;
     }
   }
-  rewritten_ = true;
+  begun_ = true;
   event_bytes_ += static_cast<int64_t>(lines.size());
   const rpc::HistoryEnd end = rpc::FindHistoryEnd(lines);
   if (end.sequence > 0) last_sequence_ = end.sequence;
@@ -115,28 +126,35 @@ absl::Status MirroredJob::AddEvents(const std::string& lines) {
   return absl::OkStatus();
 }
 
-absl::Status MirroredJob::CopyEvents() {
+absl::Status MirroredJob::CopyEvents(const std::stop_token& stop) {
   if (cut_) return absl::OkStatus();
-  return storage::ReadWhileMerging([this]() -> absl::StatusOr<bool> {
-           TONY_ASSIGN_OR_RETURN(const storage::EventFiles listed,
-                                 storage::ListEventFiles(files_, backend::JobFolderName(id_)));
-           for (const storage::EventFile& file : listed.kept) {
-             if (file.first == 0 || file.last <= last_file_) continue;
-             const absl::StatusOr<std::string> read = NewLines(file);
-             const bool too_large = absl::IsResourceExhausted(read.status());
-             if (!too_large) TONY_RETURN_IF_ERROR(read.status());
-             const std::string lines = read.value_or("");
-             if (too_large || event_bytes_ + static_cast<int64_t>(lines.size()) > kMostEventBytes) {
-               cut_ = true;
-               LogWarning("a history is too long to be copied as a whole", {{"job", id_}});
-               return true;
-             }
-             TONY_RETURN_IF_ERROR(AddEvents(lines));
-             last_file_ = file.last;
-           }
-           return true;
-         })
-      .status();
+  const auto copied = storage::ReadWhileMerging([this, &stop]() -> absl::StatusOr<bool> {
+    TONY_ASSIGN_OR_RETURN(const storage::EventFiles listed,
+                          storage::ListEventFiles(files_, backend::JobFolderName(id_)));
+    for (const storage::EventFile& file : listed.kept) {
+      if (file.first == 0 || file.last <= last_file_) continue;
+      if (stop.stop_requested()) return absl::CancelledError("nobody waits for the copy");
+      const absl::StatusOr<std::string> read = NewLines(file);
+      const bool too_large = absl::IsResourceExhausted(read.status());
+      if (!too_large) TONY_RETURN_IF_ERROR(read.status());
+      const std::string lines = read.value_or("");
+      if (too_large || event_bytes_ + static_cast<int64_t>(lines.size()) > kMostEventBytes) {
+        cut_ = true;
+        LogWarning("a history is too long to be copied as a whole", {{"job", id_}});
+        return true;
+      }
+      TONY_RETURN_IF_ERROR(AddEvents(lines));
+      last_file_ = file.last;
+    }
+    return true;
+  });
+  TONY_RETURN_IF_ERROR(copied.status());
+  if (!begun_ || caught_up_) return absl::OkStatus();
+  if (::rename(EventsPath().c_str(), folder_.events().c_str()) != 0) {
+    return os::ErrnoError(errno, folder_.events());
+  }
+  caught_up_ = true;
+  return absl::OkStatus();
 }
 
 absl::Status MirroredJob::CopyMetrics() {
@@ -185,11 +203,11 @@ absl::StatusOr<bool> MirroredJob::CopySummary() {
   return true;
 }
 
-absl::Status MirroredJob::Update(bool over) {
+absl::Status MirroredJob::Update(bool over, const std::stop_token& stop) {
   if (complete_) return absl::OkStatus();
   TONY_RETURN_IF_ERROR(OpenFolder());
   TONY_RETURN_IF_ERROR(Hold());
-  TONY_RETURN_IF_ERROR(CopyEvents());
+  TONY_RETURN_IF_ERROR(CopyEvents(stop));
   TONY_RETURN_IF_ERROR(CopyConfiguration());
   TONY_RETURN_IF_ERROR(CopyUsage());
   // An ApplicationMaster writes its last metrics before the summary, so these are copied behind it.

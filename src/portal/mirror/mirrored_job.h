@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <stop_token>
 #include <string>
 
 #include "absl/status/status.h"
@@ -32,9 +33,10 @@ class MirroredJob {
   /// The job `id` in `jobs` of this machine. `jobs` and `files` must outlive this.
   MirroredJob(const os::FolderHandle& jobs, storage::JobFiles& files, std::string id);
 
-  /// Copies what has changed. `over`: nothing can happen to the job any more. The codes of
+  /// Copies what has changed. `over`: nothing can happen to the job any more. Cancelled – `stop`
+  /// was requested between two files; the next call goes on from there. Otherwise the codes of
   /// storage::JobFiles; errno codes of this machine's files.
-  absl::Status Update(bool over);
+  absl::Status Update(bool over, const std::stop_token& stop);
 
   /// Nothing is left to copy, now or by an earlier process: the job is over.
   bool complete() const { return complete_; }
@@ -48,10 +50,12 @@ class MirroredJob {
   /// Makes the folder under its unfinished name, or opens the one that an earlier process left.
   absl::Status OpenFolder();
   absl::Status Hold();
-  absl::Status CopyEvents();
+  absl::Status CopyEvents(const std::stop_token& stop);
   /// The new lines of an event file.
   absl::StatusOr<std::string> NewLines(const storage::EventFile& file);
   absl::Status AddEvents(const std::string& lines);
+  /// Where events are added: beside the history until that is whole.
+  std::string EventsPath() const;
   absl::Status CopyMetrics();
   absl::Status CopyUsage();
   absl::Status CopyConfiguration();
@@ -69,7 +73,8 @@ class MirroredJob {
   bool ended_ = false;
   bool cut_ = false;  ///< the history was too long
   bool has_configuration_ = false;
-  bool rewritten_ = false;  ///< events.jsonl is this object's, from its first line on
+  bool begun_ = false;      ///< the file at EventsPath() is this object's, from its first line on
+  bool caught_up_ = false;  ///< events.jsonl is this object's
   int last_file_ = 0;       ///< number of the last event file that was copied
   int64_t last_sequence_ = 0;
   int64_t event_bytes_ = 0;

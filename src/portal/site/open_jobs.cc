@@ -69,8 +69,9 @@ web::HttpResponse CannotShow(const JobKey& key, const absl::Status& why) {
 /// One job and its site. Not thread safe: owned by the event loop.
 class OpenJobs::OpenJob {
  public:
+  /// `event_worker` reads pages of events.
   OpenJob(EventLoop& loop, const Clock& clock, JobKey key, std::string base,
-          std::unique_ptr<RecordedJobSource> source)
+          std::unique_ptr<RecordedJobSource> source, Worker& event_worker)
       : key_(std::move(key)),
         clock_(clock),
         access_(std::move(base), key_.second),
@@ -83,6 +84,7 @@ class OpenJobs::OpenJob {
         previous_(loop, WishOf(*source_)),
         metrics_read_(clock.Now()),
         settled_(!source_->alive()) {
+    source_->set_event_worker(&event_worker);
     source_->set_find_previous(
         [this](web::JobSource::TakePrevious take) { previous_.Find(std::move(take)); });
     Use();
@@ -148,7 +150,7 @@ class OpenJobs::OpenJob {
 };
 
 OpenJobs::OpenJobs(EventLoop& loop, const Clock& clock, size_t most)
-    : loop_(loop), clock_(clock), most_(most), worker_(loop) {}
+    : loop_(loop), clock_(clock), most_(most), event_worker_(loop), worker_(loop) {}
 
 OpenJobs::~OpenJobs() = default;
 
@@ -213,8 +215,8 @@ void OpenJobs::Load(const JobKey& key, const std::string& base, Waiting waiting)
                            " other jobs are open, which are as many as the portal follows; "
                            "close one of them and load this page again"));
         } else {
-          jobs_.push_front(
-              std::make_unique<OpenJob>(loop_, clock_, key, base, std::move(**source)));
+          jobs_.push_front(std::make_unique<OpenJob>(loop_, clock_, key, base, std::move(**source),
+                                                     event_worker_));
           job = jobs_.front().get();
           if (timer_ == nullptr) timer_ = loop_.After(kRefresh, [this] { Tick(); });
         }

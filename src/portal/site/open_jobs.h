@@ -56,6 +56,8 @@ class OpenJobs {
   EventLoop& loop_;
   const Clock& clock_;
   const size_t most_;
+  /// Reads pages of events, which wait for no other job's history. Before the jobs, which use it.
+  Worker event_worker_;
   std::list<std::unique_ptr<OpenJob>> jobs_;  ///< the one that was used last first
   std::list<Loading> loading_;
   Worker worker_;  ///< reads histories

@@ -8,13 +8,20 @@
 
 namespace tony::rpc {
 
-v1::LogLines ToProto(absl::StatusOr<logs::LogBlock> block) {
+v1::LogLines ToProto(const absl::Status& status) {
   v1::LogLines lines;
-  if (!block.ok()) {
-    lines.set_code(static_cast<int32_t>(block.status().code()));
-    lines.set_trouble(ToUtf8(std::string(block.status().message())));
-    return lines;
-  }
+  lines.set_code(static_cast<int32_t>(status.code()));
+  lines.set_trouble(ToUtf8(std::string(status.message())));
+  return lines;
+}
+
+absl::Status StatusOf(const v1::LogLines& lines) {
+  return {static_cast<absl::StatusCode>(lines.code()), lines.trouble()};
+}
+
+v1::LogLines ToProto(absl::StatusOr<logs::LogBlock> block) {
+  if (!block.ok()) return ToProto(block.status());
+  v1::LogLines lines;
   lines.set_offset(block->offset);
   lines.set_end(block->end);
   lines.set_size(block->size);
@@ -33,9 +40,7 @@ v1::LogLines ToProto(absl::StatusOr<logs::LogBlock> block) {
 }
 
 absl::StatusOr<logs::LogBlock> FromProto(v1::LogLines lines) {
-  if (lines.code() != 0) {
-    return absl::Status(static_cast<absl::StatusCode>(lines.code()), lines.trouble());
-  }
+  if (lines.code() != 0) return StatusOf(lines);
   logs::LogBlock block;
   block.offset = lines.offset();
   block.end = lines.end();

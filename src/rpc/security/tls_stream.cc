@@ -38,8 +38,11 @@ Owned<BIO> Memory(const std::string& text) {
 class TlsStream : public ByteStream {
  public:
   /// `owned`: `socket`, if this stream is to close it.
-  TlsStream(Owned<SSL> ssl, int socket, os::UniqueFd owned)
-      : owned_(std::move(owned)), socket_(socket), ssl_(std::move(ssl)) {}
+  TlsStream(std::shared_ptr<OSSL_LIB_CTX> library, Owned<SSL> ssl, int socket, os::UniqueFd owned)
+      : library_(std::move(library)),
+        owned_(std::move(owned)),
+        socket_(socket),
+        ssl_(std::move(ssl)) {}
 
   IoResult Read(char* data, size_t size) override {
     ERR_clear_error();
@@ -78,6 +81,7 @@ class TlsStream : public ByteStream {
     }
   }
 
+  const std::shared_ptr<OSSL_LIB_CTX> library_;  ///< outlives ssl_, perhaps not the server
   os::UniqueFd owned_;
   const int socket_;  ///< outlives ssl_, which uses it
   Owned<SSL> ssl_;
@@ -85,7 +89,7 @@ class TlsStream : public ByteStream {
 
 class OpenSslServer : public TlsServer {
  public:
-  explicit OpenSslServer(Owned<SSL_CTX> context, Owned<OSSL_LIB_CTX> library = nullptr)
+  explicit OpenSslServer(Owned<SSL_CTX> context, std::shared_ptr<OSSL_LIB_CTX> library = nullptr)
       : library_(std::move(library)), context_(std::move(context)) {}
 
   std::unique_ptr<ByteStream> Accept(os::UniqueFd socket) override {
@@ -102,10 +106,10 @@ class OpenSslServer : public TlsServer {
       return nullptr;
     }
     SSL_set_accept_state(ssl.get());
-    return std::make_unique<TlsStream>(std::move(ssl), socket, std::move(owned));
+    return std::make_unique<TlsStream>(library_, std::move(ssl), socket, std::move(owned));
   }
 
-  Owned<OSSL_LIB_CTX> library_;  ///< outlives context_; null: the process's own
+  std::shared_ptr<OSSL_LIB_CTX> library_;  ///< outlives context_; null: the process's own
   Owned<SSL_CTX> context_;
 };
 
@@ -116,6 +120,10 @@ bool SetUpContext(SSL_CTX* context) {
   }
   SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
                                 SSL_MODE_RELEASE_BUFFERS);
+  // On by default: SSL_read() would go from one record without application data to the next one for
+  // as long as there are any (SSL_CTX_set_mode(3)). A peer that sends nothing but updates of keys,
+  // which costs it little, would so keep the event loop. Without it each of them is a kWantsRead.
+  SSL_CTX_clear_mode(context, SSL_MODE_AUTO_RETRY);
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
   return true;
 }
@@ -143,7 +151,7 @@ std::string UseCertificates(SSL_CTX* context, OSSL_LIB_CTX* library, const std::
 // switched off: with them the secrecy of past connections would rest on one more key.
 absl::StatusOr<std::unique_ptr<TlsServer>> TlsServer::CreateForBrowsers(
     const std::string& certificates_pem, const std::string& key_pem) {
-  Owned<OSSL_LIB_CTX> library(OSSL_LIB_CTX_new());
+  std::shared_ptr<OSSL_LIB_CTX> library(OSSL_LIB_CTX_new(), Freed());
   Owned<SSL_CTX> context(
       library == nullptr ? nullptr : SSL_CTX_new_ex(library.get(), nullptr, TLS_server_method()));
   if (!SetUpContext(context.get())) {

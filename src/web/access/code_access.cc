@@ -12,8 +12,11 @@ constexpr char kCookie[] = "tony-page";
 
 CodeAccess::CodeAccess(const Clock& clock, Options options)
     : options_(std::move(options)),
-      base_path_(absl::StrCat("/", RandomToken(), "/")),
-      visits_(clock, options_.lives) {}
+      base_path_(options_.kept.base_path.empty() ? absl::StrCat("/", RandomToken(), "/")
+                                                 : options_.kept.base_path),
+      visits_(clock, options_.lives) {
+  visits_.Restore(options_.kept.visits);
+}
 
 std::string CodeAccess::Invite() {
   return absl::StrCat(LoopbackOrigin(options_.port), base_path_, "?code=", visits_.MakeCode());
@@ -52,12 +55,14 @@ std::optional<HttpResponse> CodeAccess::CheckChange(const HttpRequest& request) 
 }
 
 HttpResponse CodeAccess::Welcome(const std::string& code) {
+  const std::string visit = visits_.Begin(code);
+  if (options_.on_visit != nullptr) options_.on_visit({base_path_, visits_.Keep()});
   HttpResponse response;
   response.status = 303;
   response.headers.emplace_back("Location", "./");
   response.headers.emplace_back(
-      "Set-Cookie", absl::StrCat(kCookie, "=", visits_.Begin(code), "; Path=", base_path_,
-                                 "; HttpOnly; SameSite=Strict"));
+      "Set-Cookie",
+      absl::StrCat(kCookie, "=", visit, "; Path=", base_path_, "; HttpOnly; SameSite=Strict"));
   return response;
 }
 

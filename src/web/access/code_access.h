@@ -1,8 +1,10 @@
 // Access by a code that is valid for one visit, on the job's own machine.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "common/clock.h"
 #include "web/access/access.h"
@@ -20,12 +22,19 @@ namespace tony::web {
 /// where servers of other users may listen. Not thread safe: owned by the event loop.
 class CodeAccess : public Access {
  public:
+  /// What lets visitors come back to another process on the same port: secrets. Plain data.
+  struct Kept {
+    std::string base_path;  ///< empty: a new one is drawn
+    std::vector<Visits::Kept> visits;
+  };
   struct Options {
     std::string job_id;  ///< for the sentence that names `tony open JOB`
     int port = 0;
     std::string what = "a job's page";  ///< what it gives access to
     std::string remedy = "";            ///< how to get another address; empty: `tony open JOB`
     Visits::Lives lives = {};
+    Kept kept = {};                                       ///< of an earlier process
+    std::function<void(const Kept&)> on_visit = nullptr;  ///< a visit has begun; may be null
   };
 
   /// `clock` must outlive this.
@@ -46,7 +55,7 @@ class CodeAccess : public Access {
   HttpResponse Refuse(const std::string& why) const;
 
   const Options options_;
-  const std::string base_path_;
+  const std::string base_path_;  ///< "/PLACE/"
   Visits visits_;
 };
 

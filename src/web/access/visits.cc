@@ -3,6 +3,7 @@
 
 #include <sys/random.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "absl/strings/escaping.h"
@@ -59,6 +60,25 @@ std::string Visits::Begin(const std::string& code) {
 bool Visits::Knows(const std::string& visit) {
   ForgetOld();
   return Find(visits_, visit) != visits_.end();
+}
+
+std::vector<Visits::Kept> Visits::Keep() {
+  ForgetOld();
+  std::vector<Kept> kept;
+  for (const Secret& visit : visits_) {
+    const Duration left = visit.end - clock_.Now();
+    kept.push_back({visit.text, clock_.UnixMillis() + left / std::chrono::milliseconds(1)});
+  }
+  return kept;
+}
+
+void Visits::Restore(const std::vector<Kept>& kept) {
+  for (const Kept& visit : kept) {
+    const Duration left = std::chrono::milliseconds(visit.end - clock_.UnixMillis());
+    if (left <= Duration::zero()) continue;
+    visits_.push_back({visit.secret, clock_.Now() + std::min(left, lives_.visit)});
+    if (visits_.size() > kMostVisits) visits_.pop_front();
+  }
 }
 
 void Visits::ForgetOld() {

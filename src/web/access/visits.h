@@ -1,20 +1,28 @@
 // Codes that are exchanged for cookies, and the visits that the cookies stand for.
 #pragma once
 
+#include <cstdint>
 #include <deque>
 #include <string>
+#include <vector>
 
 #include "common/clock.h"
 
 namespace tony::web {
 
-/// Both kinds of secrets are kept in short queues in memory: they do not survive the process, and
-/// the oldest give way to new ones. Not thread safe: owned by the event loop.
+/// Both kinds of secrets are kept in short queues in memory, in which the oldest give way to new
+/// ones. Not thread safe: owned by the event loop.
 class Visits {
  public:
   struct Lives {
     Duration code = std::chrono::minutes(2);
     Duration visit = std::chrono::hours(12);
+  };
+
+  /// A visit that another process is to know. Plain data.
+  struct Kept {
+    std::string secret;
+    int64_t end = 0;  ///< Unix time in milliseconds
   };
 
   /// `clock` must outlive this.
@@ -28,6 +36,12 @@ class Visits {
   std::string Begin(const std::string& code);
   /// Whether `visit` is what Begin() returned, and still valid.
   bool Knows(const std::string& visit);
+
+  /// The visits that are valid now, oldest first.
+  std::vector<Kept> Keep();
+  /// Adds visits of an earlier process. Those that have expired or are too many are left out, and
+  /// none lives longer than a new one.
+  void Restore(const std::vector<Kept>& kept);
 
  private:
   /// A code or a visit, and the time at which it expires.

@@ -34,6 +34,24 @@ HttpResponse NoJson() {
   return ProblemResponse(415, "The body must be of the type application/json.");
 }
 
+/// `json`; with a `tag`, which may be empty, 304 for those who know it.
+HttpResponse Tagged(const std::string& json, const std::string& tag, const std::string& known) {
+  HttpResponse response = JsonResponse(json);
+  if (tag.empty()) return response;
+  response.headers.emplace_back("ETag", tag);
+  if (known == tag) {
+    response.status = 304;
+    response.body.clear();
+  }
+  return response;
+}
+
+std::string EventsJson(const EventPage& page, int64_t sequence) {
+  return absl::StrCat("{\"events\":[", absl::StrJoin(page.events, ","),
+                      "],\"next\":", page.next ? absl::StrCat(*page.next) : "null",
+                      ",\"sequence\":", sequence, "}\n");
+}
+
 /// The sentence of a request to end the job; InvalidArgument – its body is not as it should be.
 absl::StatusOr<std::string> StopReason(const HttpRequest& request) {
   const Json body = Json::parse(request.body, nullptr, false);
@@ -154,15 +172,7 @@ std::string Api::Tag(const std::string& more) const {
 }
 
 void Api::Answer(const Call& call, const std::string& json, const std::string& tag) const {
-  HttpResponse response = JsonResponse(json);
-  if (parts_.direct) {
-    response.headers.emplace_back("ETag", tag);
-    if (call.request.if_none_match == tag) {
-      response.status = 304;
-      response.body.clear();
-    }
-  }
-  call.respond(std::move(response));
+  call.respond(Tagged(json, parts_.direct ? tag : "", call.request.if_none_match));
 }
 
 void Api::ShowTasks(const Call& call) {
@@ -205,11 +215,15 @@ void Api::ShowEvents(const Call& call) {
     response.source = broadcast_.Open(after, means());
     return call.respond(std::move(response));
   }
-  const EventPage page = parts_.job.Events(after, static_cast<size_t>(limit));
-  std::string json = absl::StrCat("{\"events\":[", absl::StrJoin(page.events, ","),
-                                  "],\"next\":", page.next ? absl::StrCat(*page.next) : "null",
-                                  ",\"sequence\":", call.job.view.last_sequence, "}\n");
-  Answer(call, json, Tag());
+  // The answer may outlive this object, so it holds nothing of it.
+  parts_.job.ReadEvents(
+      after, static_cast<size_t>(limit),
+      [respond = call.respond, sequence = call.job.view.last_sequence,
+       tag = parts_.direct ? Tag() : "",
+       known = call.request.if_none_match](const absl::StatusOr<EventPage>& page) {
+        if (!page.ok()) return respond(ProblemResponse(429, std::string(page.status().message())));
+        respond(Tagged(EventsJson(*page, sequence), tag, known));
+      });
 }
 
 void Api::ShowConfig(const Call& call) {

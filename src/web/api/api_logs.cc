@@ -5,6 +5,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "core/model/task_path.h"
 #include "web/api/api.h"
 #include "web/api/render.h"
 
@@ -41,12 +42,22 @@ JobLogs::Take<Result> Answering(const Api::Respond& respond, const core::Observe
   };
 }
 
-/// Reads a cursor of MergedJson().
-bool ReadCursor(const std::string& cursor, MergeWish& wish) {
-  if (cursor.empty()) return true;
-  const std::vector<std::string> parts = absl::StrSplit(cursor, '-');
-  return parts.size() == 2 && absl::SimpleAtoi(parts[0], &wish.since_millis) &&
-         absl::SimpleAtoi(parts[1], &wish.skip) && wish.since_millis >= 0 && wish.skip >= 0;
+/// Reads a cursor of MergedJson(): "1700000000000-2", and with a task "1700000000000-2-worker-1".
+bool ReadCursor(const std::string& text, MergeWish& wish) {
+  if (text.empty()) return true;
+  const std::vector<std::string> parts = absl::StrSplit(text, absl::MaxSplits('-', 2));
+  MergeCursor cursor;
+  if (parts.size() < 2 || !absl::SimpleAtoi(parts[0], &cursor.place.millis) ||
+      !absl::SimpleAtoi(parts[1], &cursor.place.skip) || cursor.place < logs::MergePlace{} ||
+      cursor.place.millis > kLargestNumber || cursor.place.skip < 0) {
+    return false;
+  }
+  if (parts.size() == 3) {
+    if (!core::TaskFromPath(parts[2])) return false;
+    cursor.task = parts[2];
+  }
+  wish.cursor = std::move(cursor);
+  return true;
 }
 
 }  // namespace
@@ -136,7 +147,7 @@ void Api::MergeLogs(const Call& call) {
   wish.match = parameters.Text("match", kMostPattern);
   wish.level = parameters.Choice("level", {"debug", "info", "warning", "error"}, "");
   wish.limit = static_cast<size_t>(parameters.Number("limit", 1, 5000, 500));
-  const std::string cursor = parameters.Word("cursor", 512, "_-");
+  const std::string cursor = parameters.Word("cursor", 512, "_.-");
   if (parameters.problem()) return call.respond(ProblemResponse(400, *parameters.problem()));
   if (!ReadCursor(cursor, wish)) {
     return call.respond(

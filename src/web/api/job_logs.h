@@ -13,6 +13,7 @@
 #include "core/model/task_id.h"
 #include "core/record/job_view.h"
 #include "logs/log_block.h"
+#include "logs/log_merge.h"
 #include "web/http/http_message.h"
 
 namespace tony::web {
@@ -25,17 +26,23 @@ struct LogName {
   std::string stream;  ///< "stdout", "stderr", "executor", "am"
 };
 
+/// How far a merge was read: to a place in the logs of a task, and to the same time in those of all
+/// tasks before it by id, but not behind it.
+struct MergeCursor {
+  logs::MergePlace place;
+  std::string task;  ///< "worker-1"; empty where the logs of all tasks are one
+};
+
 /// The lines that are wanted of several logs.
 struct MergeWish {
   std::string task;  ///< "worker-1", "worker", "am"; empty: all tasks
   bool standard_output = true;
   bool standard_error = true;
   bool executor = false;
-  int64_t since_millis = -1;  ///< -1: from the start
-  /// Lines of the time `since_millis`, and before it of an unknown time, that were given already.
-  int64_t skip = 0;
-  std::string match;  ///< RE2; empty: all lines
-  std::string level;  ///< "info"; empty: all
+  int64_t since_millis = -1;          ///< -1: from the start
+  std::optional<MergeCursor> cursor;  ///< MergedLines::next of the page before
+  std::string match;                  ///< RE2; empty: all lines
+  std::string level;                  ///< "info"; empty: all
   size_t limit = 500;
 };
 
@@ -49,10 +56,10 @@ struct MergedLine {
 
 struct MergedLines {
   std::vector<MergedLine> lines;
-  int64_t next_millis = -1;  ///< `since_millis` and `skip` of the lines that follow
-  int64_t next_skip = 0;
-  bool more = false;   ///< there are more, or time was up
-  bool empty = false;  ///< there is no log
+  MergeCursor next;
+  bool more = false;               ///< there are more, or time was up
+  bool empty = false;              ///< there is no log
+  std::vector<std::string> notes;  ///< sentences about tasks whose lines are missing
 };
 
 /// An error, as a task printed it.

@@ -58,8 +58,11 @@ class JobSource {
   virtual const core::JobMetrics& metrics() const = 0;
   virtual int64_t UnixMillis() const = 0;
   virtual const std::vector<ConfigKey>& config() const = 0;
-  /// The events behind `after`, at most `limit`.
-  virtual EventPage Events(int64_t after, size_t limit) = 0;
+  using TakeEvents = std::function<void(absl::StatusOr<EventPage>)>;
+  /// Reads the events behind `after`, at most `limit`. `take` is called on the loop, perhaps from
+  /// within the call, and also after this object is gone: ResourceExhausted – too many are being
+  /// read.
+  virtual void ReadEvents(int64_t after, size_t limit, TakeEvents take) = 0;
   /// Ends the job, as `tony kill` does. `why`: a sentence for the verdict.
   virtual void Stop(const std::string& why) = 0;
   using TakePrevious = std::function<void(absl::StatusOr<std::optional<PreviousRun>>)>;

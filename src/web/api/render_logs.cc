@@ -50,11 +50,14 @@ Json MergedJson(const MergedLines& merged) {
     json["rows"].push_back(Json::array(
         {core::OrNull(line.unix_millis), line.task, line.attempt, line.stream, line.text}));
   }
-  json["next"] =
-      merged.empty
-          ? Json()
-          : Json(absl::StrCat(std::max<int64_t>(0, merged.next_millis), "-", merged.next_skip));
+  if (merged.empty) {
+    json["next"] = nullptr;
+  } else {
+    json["next"] = absl::StrCat(merged.next.place.millis, "-", merged.next.place.skip,
+                                merged.next.task.empty() ? "" : "-", merged.next.task);
+  }
   json["more"] = merged.more;
+  json["notes"] = merged.notes;
   return json;
 }
 

@@ -20,11 +20,16 @@ absl::StatusOr<std::unique_ptr<ProgramGate>> ProgramGate::Start(EventLoop& loop,
                                                                 ProgramLinks& links,
                                                                 Options options) {
   auto gate = std::unique_ptr<ProgramGate>(new ProgramGate(loop, links, std::move(options)));
+  PeerFilter filter("the gate of the job's program", std::move(peers));
+  TcpListener::OnAccepted on_accepted = [gate = gate.get()](auto socket) {
+    gate->OnAccepted(std::move(socket));
+  };
+  const int socket = gate->options_.socket;
   TONY_ASSIGN_OR_RETURN(
       gate->listener_,
-      TcpListener::Listen(
-          loop, "127.0.0.1", 0, PeerFilter("the gate of the job's program", std::move(peers)),
-          [gate = gate.get()](auto socket) { gate->OnAccepted(std::move(socket)); }));
+      socket >= 0
+          ? TcpListener::Adopt(loop, socket, std::move(filter), std::move(on_accepted))
+          : TcpListener::Listen(loop, "127.0.0.1", 0, std::move(filter), std::move(on_accepted)));
   gate->access_ = std::make_unique<ProgramAccess>(
       clock,
       ProgramAccess::Options{.job_id = gate->options_.job_id, .port = gate->listener_->port()});

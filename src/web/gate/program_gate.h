@@ -29,6 +29,7 @@ class ProgramGate {
     std::string job_id;
     int page_port = 0;  ///< of the job's page, which may show the program in a frame
     GateLimits limits = {};
+    int socket = -1;  ///< to listen with, bound already; -1: any free port of 127.0.0.1
   };
 
   /// `loop`, `clock` and `links` must outlive the gate. `peers`: the peers to serve. The codes of

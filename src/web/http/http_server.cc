@@ -239,10 +239,15 @@ absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(EventLoop& loop,
                                                               Extras extras) {
   auto server = std::unique_ptr<HttpServer>(
       new HttpServer(loop, std::move(handler), limits, std::move(allowed), extras));
-  absl::StatusOr<std::unique_ptr<TcpListener>> listener = TcpListener::Listen(
-      loop, address, port, PeerFilter("the web server", std::move(peers)),
-      [server = server.get()](auto socket) { server->OnAccepted(std::move(socket)); },
-      std::move(extras.wrap));
+  PeerFilter filter("the web server", std::move(peers));
+  TcpListener::OnAccepted on_accepted = [server = server.get()](auto socket) {
+    server->OnAccepted(std::move(socket));
+  };
+  absl::StatusOr<std::unique_ptr<TcpListener>> listener =
+      extras.socket >= 0
+          ? TcpListener::Adopt(loop, extras.socket, std::move(filter), std::move(on_accepted))
+          : TcpListener::Listen(loop, address, port, std::move(filter), std::move(on_accepted),
+                                std::move(extras.wrap));
   if (!listener.ok()) return listener.status();
   server->listener_ = *std::move(listener);
   return server;

@@ -45,6 +45,7 @@ class HttpServer {
   struct Extras {
     TcpListener::Wrap wrap = nullptr;  ///< TLS; null: plain HTTP
     std::string user_header = "";      ///< for RequestReader; empty: none
+    int socket = -1;  ///< bound already, used in place of the address and port; -1: none
   };
 
   /// Listens on `address`, a numeric address; `port` 0: any free one. `peers`: the peers to serve.

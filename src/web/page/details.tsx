@@ -26,8 +26,8 @@ function Changes({ previous, wanted }: { previous: PreviousConfig; wanted: strin
               <th scope="row">
                 <code>{one.key}</code>
               </th>
-              <td>{cell(one.value)}</td>
-              <td>{cell(one.previous)}</td>
+              <td data-column="Now">{cell(one.value)}</td>
+              <td data-column="Then">{cell(one.previous)}</td>
             </tr>
           ))}
         </tbody>
@@ -63,11 +63,15 @@ function Keys({ keys, wanted, all }: { keys: ConfigKey[]; wanted: string; all: b
                 <code>{key.key}</code>
                 {!key.known && <span class="quiet"> not a key of tony's</span>}
               </th>
-              <td>
+              <td data-column="Value">
                 <code>{key.value}</code>
               </td>
-              <td class="quiet">{key.default === null ? "–" : <code>{key.default}</code>}</td>
-              <td class="quiet">{key.origin}</td>
+              <td class="quiet" data-column="Default">
+                {key.default === null ? "–" : <code>{key.default}</code>}
+              </td>
+              <td class="quiet" data-column="From">
+                {key.origin}
+              </td>
             </tr>
           ))}
         </tbody>

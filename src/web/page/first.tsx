@@ -2,6 +2,7 @@
 import { Fragment, h } from "preact";
 import { useState } from "preact/hooks";
 import { dateTime, duration, jobAge, stateClass } from "./format";
+import { cleaned } from "./log_text";
 import type { Connection } from "./store";
 import type { Errors, FoundError, Job } from "./types";
 import { StopButton } from "./stop";
@@ -89,6 +90,8 @@ export function Freshness({ connection, now, utc }: { connection: Connection; no
   }
 }
 
+const textOf = (lines: string[]) => lines.map(cleaned).join("\n");
+
 function Excerpt({ error, open }: { error: FoundError; open: (task: string) => void }) {
   return (
     <Fragment>
@@ -100,9 +103,9 @@ function Excerpt({ error, open }: { error: FoundError; open: (task: string) => v
         , {error.stream}, line {error.line}
       </p>
       <pre tabIndex={0}>
-        {error.before.join("\n")}
+        {textOf(error.before)}
         {error.before.length > 0 && "\n"}
-        <mark>{error.lines.join("\n")}</mark>
+        <mark>{textOf(error.lines)}</mark>
       </pre>
     </Fragment>
   );
@@ -142,7 +145,7 @@ export function VerdictCard({ job, errors, open }: VerdictProps) {
           {exit && `, which ${exit.description}`}
         </p>
       )}
-      {own ? <Excerpt error={own} open={open} /> : exit?.tail && <pre tabIndex={0}>{exit.tail}</pre>}
+      {own ? <Excerpt error={own} open={open} /> : exit && exit.tail.length > 0 && <pre tabIndex={0}>{textOf(exit.tail)}</pre>}
       {errors?.after && (
         <details>
           <summary>Others printed errors because of it</summary>

@@ -1,20 +1,23 @@
 // Shows lines of a log: only those in view exist. Keeps its place when lines come before or behind.
 import { h } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { cleaned, marked } from "./log_text";
+import { cleaned } from "./log_text";
+import { marked, type Marker } from "./marker";
 import { useSize, visibleRows } from "./window";
 
 export interface ShownLine {
   key: number;
   text: string;
-  /** "13:05:59 worker:1", in views of several logs. */
+  /** "13:05:59", in views of several logs. */
   prefix?: string;
+  /** Whose line it is, in views of several logs: "worker:1". */
+  task?: { name: string; color: number };
   hit?: boolean;
 }
 
 interface Props {
   lines: ShownLine[];
-  marker: RegExp | null;
+  marker: Marker | null;
   /** The line to bring into view; `turn` rises with each wish. */
   goal: { key: number; turn: number } | null;
   follow: boolean;
@@ -43,12 +46,13 @@ export function positionOf(lines: { key: number }[], key: number): number {
   return low;
 }
 
-function LineRow({ line, marker, current }: { line: ShownLine; marker: RegExp | null; current: boolean }) {
+function LineRow({ line, marker, current }: { line: ShownLine; marker: Marker | null; current: boolean }) {
   const text = cleaned(line.text);
   const shown = text.length > kMostCharacters ? `${text.slice(0, kMostCharacters)} …` : text;
   return (
     <div class={`line ${line.hit ? "hit" : ""} ${current ? "current" : ""}`}>
       {line.prefix && <span class="prefix">{line.prefix} </span>}
+      {line.task && <b class={`by by-${line.task.color}`}>{line.task.name} </b>}
       {marked(shown, marker).map(([part, hit], i) => (hit ? <mark key={i}>{part}</mark> : part))}
     </div>
   );
@@ -60,6 +64,12 @@ export function Lines(props: Props) {
   const [top, setTop] = useState(0);
   const first = useRef<{ key: number; rest: number } | null>(null);
   const reached = useRef(0);
+
+  /** Keeps which line is at the top. */
+  const keepFirst = (box: HTMLDivElement) => {
+    const at = lines[Math.floor(box.scrollTop / kLineHeight)];
+    first.current = at ? { key: at.key, rest: box.scrollTop % kLineHeight } : null;
+  };
 
   // Before the new lines are painted: to the goal, to the end, or to the line that was at the top.
   useLayoutEffect(() => {
@@ -73,7 +83,11 @@ export function Lines(props: Props) {
     } else if (first.current) {
       to = positionOf(lines, first.current.key) * kLineHeight + first.current.rest;
     }
-    if (to !== null && Math.abs(to - box.scrollTop) >= 1) box.scrollTop = to;
+    if (to !== null && Math.abs(to - box.scrollTop) >= 1) {
+      box.scrollTop = to;
+      // Its event comes later, and more lines may come before it, which would lead back to the line of before.
+      keepFirst(box);
+    }
     setTop(box.scrollTop);
   }, [lines, goal, follow, height]);
 
@@ -81,8 +95,7 @@ export function Lines(props: Props) {
     const box = element.current!;
     const down = box.scrollTop > top;
     setTop(box.scrollTop);
-    const at = lines[Math.floor(box.scrollTop / kLineHeight)];
-    first.current = at ? { key: at.key, rest: box.scrollTop % kLineHeight } : null;
+    keepFirst(box);
     const rest = box.scrollHeight - box.clientHeight - box.scrollTop;
     if (!down && follow && rest > 2 * kLineHeight) props.setFollow(false);
     if (box.scrollTop < box.clientHeight * 2) props.onTop?.();

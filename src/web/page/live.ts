@@ -1,13 +1,16 @@
-// Keeps the page up to date: by an event stream while the page is visible, else by polling; and what
-// happens when nobody answers.
+// Keeps the page up to date: by an event stream while this tab has a place for one (tabs.ts), else by polling; and
+// what happens when nobody answers.
 //
-//   load ──▶ stream ──bye, broken──▶ load        hidden: the stream is closed, since browsers open only
-//     │        │                                 six connections to a server, for all tabs together
-//     │        └─no byte for 5 s──▶ poll
+//   load ──▶ stream ──bye, broken──▶ load        A page without a stream begins with load when it is shown.
+//     │       ▲  │
+//     │  place│  │hidden, and the place is wanted; no byte for 5 s
+//     │       │  ▼
+//     ├────▶ poll each 2 s, 10 s when hidden
 //     └─nobody answers──▶ gone ──1 s, 2 s, … 30 s──▶ load
 import { getJson, jobAddress, Problem } from "./api";
 import { StreamParser, type StreamEvent } from "./sse";
 import type { News } from "./store";
+import type { TabMessage } from "./tabs";
 import type { Job, TaskTable } from "./types";
 
 /** The browser, as far as the connection needs it. */
@@ -16,6 +19,10 @@ export interface Browser {
   /** Calls `action` after `millis`; the result cancels that. */
   later(millis: number, action: () => void): () => void;
   hidden(): boolean;
+  /** A place for a stream: the result gives it back. Null: there is none now. */
+  place(): Promise<(() => void) | null>;
+  /** Says something to the other tabs, which call Live.heard(). */
+  sayToTabs(message: TabMessage): void;
   fetch(address: string, options: RequestInit): Promise<Response>;
   proxied: boolean;
 }
@@ -45,6 +52,8 @@ export class Live {
   private mayStream: boolean;
   private abort = new AbortController();
   private cancelTimer: () => void = () => {};
+  /** Gives back the place for a stream that this page has. */
+  private givePlaceBack: (() => void) | null = null;
 
   constructor(
     private readonly browser: Browser,
@@ -58,16 +67,58 @@ export class Live {
     void this.load();
   }
 
+  /** To be called when the page is left. The browser may keep it for its "Back", with all that it holds; then start()
+   * goes on. */
+  stop(): void {
+    this.halt();
+  }
+
   /** To be called when the page was hidden or shown. */
   visibilityChanged(): void {
-    if (!this.browser.hidden()) return void this.load();
-    if (this.mayStream) this.halt();
+    if (!this.browser.hidden() && !this.givePlaceBack) void this.load();
+  }
+
+  /** To be called with what another tab says. */
+  heard(message: TabMessage): void {
+    if (message.kind === "wanted") {
+      if (!this.givePlaceBack || !this.browser.hidden()) return;
+      this.halt();
+      return this.pollLater(0);
+    }
+    const { news } = message;
+    // The stream is the better source. What was polled may be newer, and another attempt is loaded by polling.
+    if (this.givePlaceBack || !this.job || message.job !== this.job.id) return;
+    if (news.kind === "job") {
+      if (news.job.incarnation !== this.job.incarnation || news.job.sequence < this.job.sequence) return;
+      this.job = news.job;
+    }
+    this.tell(news);
   }
 
   private halt(): void {
+    this.leavePlace();
     this.cancelTimer();
     this.abort.abort();
     this.abort = new AbortController();
+  }
+
+  private leavePlace(): void {
+    this.givePlaceBack?.();
+    this.givePlaceBack = null;
+  }
+
+  /** Whether this page may hold a stream now. */
+  private async takePlace(signal: AbortSignal): Promise<boolean> {
+    if (!this.mayStream) return false;
+    const giveBack = await this.browser.place();
+    if (!giveBack) {
+      if (!this.browser.hidden()) this.browser.sayToTabs({ kind: "wanted" });
+      return false;
+    }
+    // Meanwhile another attempt may have begun, which takes a place of its own.
+    if (signal.aborted) giveBack();
+    else this.givePlaceBack = giveBack;
+    return !signal.aborted;
   }
 
   private wait(millis: number, action: () => void): void {
@@ -83,11 +134,13 @@ export class Live {
       const job = (await this.get<{ jobs: Job[] }>("api/v1/jobs", signal)).jobs[0];
       if (!job) throw new Problem(404, "The server knows of no job.");
       const tasks = await this.loadTasks(job.id, signal);
+      const placed = !isPast(job) && (await this.takePlace(signal));
+      if (signal.aborted) return;
       this.arrived(job);
       this.tell({ kind: "snapshot", job, tasks, at: this.browser.now() });
       if (isPast(job)) {
         this.tell({ kind: "connection", connection: { kind: "recorded" } });
-      } else if (this.mayStream) await this.stream(job, signal);
+      } else if (placed) await this.stream(job, signal);
       else this.pollLater(tasks[0]?.total ?? 0);
     } catch (error) {
       if (!signal.aborted) this.lost(error);
@@ -110,7 +163,7 @@ export class Live {
     this.job = job;
     this.failures = 0;
     this.goneSince = 0;
-    this.tell({ kind: "connection", connection: { kind: this.mayStream ? "live" : "polling" } });
+    this.tell({ kind: "connection", connection: { kind: this.givePlaceBack ? "live" : "polling" } });
   }
 
   private pollLater(tasks: number, count = 1): void {
@@ -121,15 +174,18 @@ export class Live {
   private async poll(tasks: number, count: number): Promise<void> {
     const signal = this.abort.signal;
     try {
+      const placed = await this.takePlace(signal);
       const job = await this.get<Job>(jobAddress(this.job!.id, ""), signal);
-      if (job.incarnation !== this.job!.incarnation) return void this.load();
+      if (job.incarnation !== this.job!.incarnation || isPast(job)) return void this.load();
       const changed = job.sequence !== this.job!.sequence;
       this.arrived(job);
       this.tell({ kind: "job", job, at: this.browser.now() });
-      if (changed || tasks < kManyTasks || count % 5 === 0) {
+      // Of a hidden page only its title is seen. A stream says what has changed since, so it begins with all tasks.
+      if (placed || (!this.browser.hidden() && (changed || tasks < kManyTasks || count % 5 === 0))) {
         for (const table of await this.loadTasks(job.id, signal)) this.tell({ kind: "tasks", table });
       }
-      this.pollLater(tasks, count + 1);
+      if (placed) await this.stream(job, signal);
+      else this.pollLater(tasks, count + 1);
     } catch (error) {
       if (!signal.aborted) this.lost(error);
     }
@@ -137,7 +193,6 @@ export class Live {
 
   /** Reads the stream until it ends. If it says nothing at first, polling takes its place for good. */
   private async stream(job: Job, signal: AbortSignal): Promise<void> {
-    if (this.browser.hidden()) return;
     const abort = new AbortController();
     const forward = () => abort.abort();
     signal.addEventListener("abort", forward);
@@ -152,6 +207,8 @@ export class Live {
       const address = jobAddress(job.id, "events", { after: job.sequence });
       const response = await this.browser.fetch(address, {
         signal: abort.signal,
+        // Firefox lets requests for the same address wait for each other, to share what is cached.
+        cache: "no-store",
         headers: { Accept: "text/event-stream" },
       });
       if (!response.ok || !response.headers.get("Content-Type")?.startsWith("text/event-stream")) {
@@ -167,6 +224,7 @@ export class Live {
       if (!abort.signal.aborted) return this.lost(error);
     } finally {
       signal.removeEventListener("abort", forward);
+      if (!signal.aborted) this.leavePlace();
     }
     // The stream has ended, or it was silent for too long: a new snapshot says how things are.
     if (!signal.aborted) this.wait(heard ? 1_000 : 0, () => void this.load());
@@ -185,18 +243,26 @@ export class Live {
   }
 
   private take(event: StreamEvent): void {
-    if (event.type === "tasks") this.tell({ kind: "tasks", table: JSON.parse(event.data) as TaskTable });
+    if (event.type === "tasks") this.pass({ kind: "tasks", table: JSON.parse(event.data) as TaskTable });
     if (event.type !== "job") return;
     const job = JSON.parse(event.data) as Job;
     if (job.incarnation !== this.job!.incarnation) return void this.load();
     this.job = job;
-    this.tell({ kind: "job", job, at: this.browser.now() });
+    this.pass({ kind: "job", job, at: this.browser.now() });
     // Nothing more will come; the rest of this frame does first.
     if (isPast(job)) this.wait(1_000, () => void this.load());
   }
 
+  /** Tells what the stream said, here and in tabs that have none: its last words are a job's end, which nobody can ask
+   * an ApplicationMaster for that has left. */
+  private pass(news: News): void {
+    this.tell(news);
+    this.browser.sayToTabs({ kind: "news", job: this.job!.id, news });
+  }
+
   /** Nobody answers, or what answers refuses. */
   private lost(error: unknown): void {
+    this.leavePlace();
     const now = this.browser.now();
     if (this.goneSince === 0) this.goneSince = now;
     const delay = retryMillis(this.failures);

@@ -50,7 +50,7 @@ function TaskBox({ tasks, job, value, choose }: { tasks: Task[]; job: Job; value
     name === "am" || name === "*" || job.types.some((type) => name === `${type.name}*`) || tasks.some((task) => task.task === name);
   return (
     <label>
-      Log of{" "}
+      <span>Log of </span>
       <input
         list="log-tasks"
         value={text}
@@ -134,7 +134,7 @@ export function Logs({ job, tasks, chosen, choose, alive, utc, now }: Props) {
   return (
     <section id="logs">
       <h2>Logs</h2>
-      <div class="tools">
+      <div class="tools log-tools">
         <TaskBox tasks={tasks} job={job} value={name} choose={choose} />
         {!master && (
           <select aria-label="Stream" value={stream} onChange={(event) => setStream(event.currentTarget.value)}>
@@ -186,17 +186,15 @@ export function Logs({ job, tasks, chosen, choose, alive, utc, now }: Props) {
           <input type="checkbox" checked={hideOthers} onChange={(event) => setHideOthers(event.currentTarget.checked)} /> hide
           others
         </label>
-        {!merged && (
-          <button
-            onClick={() => {
-              setTyped("");
-              setLevel("errors");
-              setJump({ pattern: combined("", "errors"), turn: jump.turn + 1 });
-            }}
-          >
-            First error
-          </button>
-        )}
+        <button
+          onClick={() => {
+            setTyped("");
+            setLevel("errors");
+            setJump({ pattern: combined("", "errors"), turn: jump.turn + 1 });
+          }}
+        >
+          First error
+        </button>
       </div>
       {merged ? (
         <MergedLog
@@ -208,6 +206,7 @@ export function Logs({ job, tasks, chosen, choose, alive, utc, now }: Props) {
           alive={alive}
           utc={utc}
           since={since}
+          jump={jump}
         />
       ) : usedAttempt > 0 || master || stream === "executor" ? (
         <OneLog

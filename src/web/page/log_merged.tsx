@@ -4,12 +4,11 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { getJson, jobAddress } from "./api";
 import { clock } from "./format";
 import { Lines, type ShownLine } from "./lines";
-import { markerOf, nextHit } from "./log_text";
+import { nextHit, taskColor } from "./log_text";
+import { isHit, markerOf } from "./marker";
+import { heldRows, kNoLines, linesBefore, withEarlier, withLater, type Ask, type MergedWindow } from "./merged_window";
 import { useRefresh } from "./refresh";
 import type { MergedLogs } from "./types";
-
-const kMostLines = 20_000;
-const kPage = 2_000;
 
 interface Props {
   job: string;
@@ -22,77 +21,113 @@ interface Props {
   utc: boolean;
   /** Only lines of this time and later; undefined: all. */
   since: number | undefined;
+  /** The wish to see the first hit of a pattern; `turn` rises with each. */
+  jump: { pattern: string; turn: number };
 }
 
-export function MergedLog({ job, type, streams, pattern, hideOthers, alive, utc, since }: Props) {
-  const match = hideOthers && pattern ? pattern : undefined;
-  const [rows, setRows] = useState<(MergedLogs["rows"][number] & { key?: never })[]>([]);
-  const [before, setBefore] = useState(0);
-  const [follow, setFollow] = useState(true);
+export function MergedLog({ job, type, streams, pattern, hideOthers, alive, utc, since, jump }: Props) {
+  const marker = useMemo(() => markerOf(pattern), [pattern]);
+  // What this browser cannot find in time, the server does; then only the hits are here.
+  const onlyHits = pattern !== "" && (hideOthers || !marker?.cheap);
+  const match = onlyHits ? pattern : undefined;
+  const [view, setView] = useState<MergedWindow>(kNoLines);
+  // All of a long job's logs are not read to their end, but as far as somebody looks.
+  const [follow, setFollow] = useState(since !== undefined);
   const [goal, setGoal] = useState<{ key: number; turn: number } | null>(null);
   const [current, setCurrent] = useState(-1);
-  const [more, setMore] = useState(true);
   const [trouble, setTrouble] = useState("");
-  const cursor = useRef<string | undefined>(undefined);
   const wish = [job, type, streams, match ?? "", since ?? 0].join("\n");
+  const state = useRef({ view, wish, follow, work: null as { wish: string; done: Promise<void> } | null });
+  state.current.follow = follow;
 
   useEffect(() => {
-    cursor.current = undefined;
-    setRows([]);
-    setBefore(0);
-    setMore(true);
+    state.current.wish = wish;
+    state.current.view = kNoLines;
+    setView(kNoLines);
     setCurrent(-1);
-    setFollow(true);
+    setFollow(since !== undefined);
   }, [wish]);
 
-  const load = async (signal: AbortSignal) => {
+  const ask: Ask = (cursor, limit) =>
+    getJson<MergedLogs>(jobAddress(job, "logs", { task: type, streams, match, since, limit, cursor }));
+  const run = async (make: (window: MergedWindow) => Promise<MergedWindow>) => {
     try {
-      let going = true;
-      while (going) {
-        const query = { task: type, streams, match, since, limit: kPage, cursor: cursor.current };
-        const page = await getJson<MergedLogs>(jobAddress(job, "logs", query), signal);
-        cursor.current = page.next ?? cursor.current;
-        going = page.more && page.next !== null;
-        setMore(going);
-        setTrouble("");
-        if (page.rows.length > 0) take(page.rows);
-      }
+      const next = await make(state.current.view);
+      if (state.current.wish !== wish) return;
+      state.current.view = next;
+      setView(next);
+      setTrouble("");
     } catch (error) {
-      if (!signal.aborted) setTrouble((error as Error).message);
+      if (state.current.wish === wish) setTrouble((error as Error).message);
+      throw error;
     }
   };
-  const take = (fresh: MergedLogs["rows"]) =>
-    setRows((held) => {
-      const all = held.concat(fresh);
-      const surplus = Math.max(0, all.length - kMostLines);
-      if (surplus > 0) setBefore((count) => count + surplus);
-      return surplus > 0 ? all.slice(surplus) : all;
+  /** Changes the window, unless that is under way already: whoever scrolls asks again. */
+  const change = (make: (window: MergedWindow) => Promise<MergedWindow>): Promise<void> => {
+    if (state.current.work?.wish === wish) return Promise.resolve();
+    const work = { wish, done: run(make) };
+    state.current.work = work;
+    return work.done.finally(() => {
+      if (state.current.work === work) state.current.work = null;
     });
-  useRefresh(load, alive ? 1_500 : 30_000, [wish]);
+  };
+  const later = () => change((window) => withLater(ask, window)).catch(() => {});
+  /** Hits are looked for in as many lines as are held at a time; further ones when somebody comes to the last. */
+  const searches = (window: MergedWindow) => pattern !== "" && window.more && window.earlier.length === 0;
+  const load = async (signal: AbortSignal) => {
+    try {
+      if (state.current.work?.wish === wish) await state.current.work.done;
+      do {
+        const before = state.current.view;
+        const wanted = state.current.follow || searches(before) || before.parts.length === 0 || !before.more;
+        if (wanted) await change((window) => withLater(ask, window));
+        if (!wanted || state.current.view === before) return;
+      } while (!signal.aborted && state.current.view.more);
+    } catch {
+      // What is wrong is shown, and the next turn tries again.
+    }
+  };
+  useRefresh(load, alive ? 1_500 : 30_000, [wish, follow, pattern]);
 
-  const marker = useMemo(() => markerOf(pattern), [pattern]);
+  const mixed = streams.includes(",");
   const lines = useMemo<ShownLine[]>(() => {
-    const single = marker && new RegExp(marker.source, marker.flags.replace("g", ""));
-    return rows.map(([millis, task, , , text], i) => ({
+    const before = linesBefore(view);
+    return heldRows(view).map(([millis, task, , stream, text], i) => ({
       key: before + i,
       text,
-      prefix: `${millis === null ? "        " : clock(millis, utc)} ${task}`,
-      hit: match !== undefined || (single?.test(text) ?? false),
+      prefix: millis === null ? "        " : clock(millis, utc),
+      task: { name: mixed ? `${task} ${stream === "stderr" ? "err" : "out"}` : task, color: taskColor(task) },
+      hit: match !== undefined || (marker !== null && isHit(text, marker)),
     }));
-  }, [rows, marker, utc]);
+  }, [view, marker, utc, mixed]);
   const hits = useMemo(() => (pattern ? lines.filter((line) => line.hit) : []), [lines, pattern]);
-  const go = (step: 1 | -1) => {
-    const index = nextHit(Math.min(current, hits.length - 1), hits.length, step);
-    if (index < 0) return;
+  const goTo = (index: number) => {
     setCurrent(index);
     setFollow(false);
     setGoal((old) => ({ key: hits[index].key, turn: (old?.turn ?? 0) + 1 }));
   };
+  const go = (step: 1 | -1) => {
+    const index = nextHit(Math.min(current, hits.length - 1), hits.length, step);
+    if (step > 0 && index === 0 && current >= 0 && view.more) void later();
+    else if (index >= 0) goTo(index);
+  };
+  const jumped = useRef(jump.turn);
+  useEffect(() => {
+    // The pattern follows what is typed with a delay.
+    if (jump.turn === jumped.current || pattern !== jump.pattern || hits.length === 0) return;
+    jumped.current = jump.turn;
+    goTo(0);
+  }, [jump, hits]);
 
+  const reading = view.more && (follow || searches(view) || view.parts.length === 0);
   return (
     <Fragment>
       <div class="tools" role="status">
-        {pattern && <span>{hits.length > 0 ? `${current < 0 ? "–" : current + 1} / ${hits.length}` : more ? "searching" : "not found"}</span>}
+        {pattern && (
+          <span>
+            {hits.length > 0 ? `${current < 0 ? "–" : current + 1} / ${hits.length}` : reading ? "searching" : "not found here"}
+          </span>
+        )}
         {pattern && (
           <span class="group">
             <button disabled={hits.length === 0} onClick={() => go(-1)}>
@@ -103,21 +138,41 @@ export function MergedLog({ job, type, streams, pattern, hideOthers, alive, utc,
             </button>
           </span>
         )}
-        {more && <span class="quiet">reading …</span>}
-        {before > 0 && <span class="quiet">{before.toLocaleString("en-US")} earlier lines are not held here.</span>}
+        {reading && <span class="quiet">reading …</span>}
+        {onlyHits && !hideOthers && <span class="quiet">Only the lines that match: the pattern has too many repetitions to mark it among others.</span>}
+        {view.notes.map((note) => (
+          <span key={note} class="missing">
+            {note}
+          </span>
+        ))}
       </div>
       {trouble && (
         <p class="bad" role="alert">
           {trouble}
         </p>
       )}
-      <Lines label="Merged logs" lines={lines} marker={marker} goal={goal} follow={follow} setFollow={setFollow} />
-      {lines.length === 0 && !more && <p class="quiet">{pattern ? "No line matches." : "Nothing printed yet."}</p>}
+      <Lines
+        label="Merged logs"
+        lines={lines}
+        marker={marker}
+        goal={goal}
+        follow={follow}
+        setFollow={setFollow}
+        onTop={() => view.earlier.length > 0 && !follow && void change((window) => withEarlier(ask, window)).catch(() => {})}
+        onBottom={() => view.more && void later()}
+      />
+      {lines.length === 0 && !reading && !view.more && (
+        <p class="quiet">{pattern && hideOthers ? "No line matches." : "Nothing printed yet."}</p>
+      )}
       <div class="tools place">
         <label>
           <input type="checkbox" checked={follow} onChange={(event) => setFollow(event.currentTarget.checked)} /> follow
         </label>
-        <span class="quiet">{lines.length.toLocaleString("en-US")} lines</span>
+        <span class="quiet">
+          {lines.length.toLocaleString("en-US")} lines
+          {view.earlier.length > 0 && `, behind ${linesBefore(view).toLocaleString("en-US")} others`}
+          {view.more && !reading && ", and more below"}
+        </span>
       </div>
     </Fragment>
   );

@@ -14,36 +14,16 @@ export function combined(pattern: string, level: string): string {
   return `(?:${pattern}).*(?:${wanted})|(?:${wanted}).*(?:${pattern})`;
 }
 
-/** The browser's expression for an RE2 pattern, to mark what was found; null where they differ too much. */
-export function markerOf(pattern: string): RegExp | null {
-  if (!pattern) return null;
-  const folded = /\(\?i\)/.test(pattern);
-  try {
-    return new RegExp(pattern.replace(/\(\?i\)/g, ""), folded ? "gi" : "g");
-  } catch {
-    return null;
-  }
-}
+/** What a terminal would obey: colours and cursors (CSI), titles and links (OSC), and other sequences. */
+const kSequences = /\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]P_^X][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])/g;
+/** Other controls, and characters that turn the direction of those behind them: a line could show what it does not say. */
+const kUnseen = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
-/** A line without colours, and of a progress bar that overwrites itself only the last state. */
+/** A line as it may be shown: without what a terminal would obey, and of a progress bar that overwrites itself only the
+ * last state. */
 export function cleaned(text: string): string {
-  const plain = text.replace(/\x1b\[[0-9;?]*[A-Za-z]/g, "").replace(/\r+$/, "");
-  return plain.slice(plain.lastIndexOf("\r") + 1);
-}
-
-/** The parts of a line, and whether each is a hit. */
-export function marked(text: string, marker: RegExp | null): [string, boolean][] {
-  if (!marker) return [[text, false]];
-  const parts: [string, boolean][] = [];
-  let at = 0;
-  for (const match of text.matchAll(marker)) {
-    if (match[0] === "") continue;
-    if (match.index! > at) parts.push([text.slice(at, match.index), false]);
-    parts.push([match[0], true]);
-    at = match.index! + match[0].length;
-  }
-  if (at < text.length || parts.length === 0) parts.push([text.slice(at), false]);
-  return parts;
+  const plain = text.replace(kSequences, "").replace(/\r+$/, "");
+  return plain.slice(plain.lastIndexOf("\r") + 1).replace(kUnseen, "\ufffd");
 }
 
 /** The position of the hit to go to: the next or last one from `current`, round at the ends. */
@@ -51,4 +31,16 @@ export function nextHit(current: number, count: number, step: 1 | -1): number {
   if (count === 0) return -1;
   if (current < 0) return step > 0 ? 0 : count - 1;
   return (current + step + count) % count;
+}
+
+/** How many colours tell tasks apart; `.by-0` and so on in the style. */
+export const kTaskColors = 8;
+
+/** The colour of a task's name: neighbours differ, and a task keeps its own. */
+export function taskColor(task: string): number {
+  const colon = task.lastIndexOf(":");
+  const index = colon < 0 ? 0 : Number(task.slice(colon + 1)) || 0;
+  let type = 0;
+  for (const letter of colon < 0 ? task : task.slice(0, colon)) type = (type * 31 + letter.codePointAt(0)!) % 9973;
+  return (type * 3 + index) % kTaskColors;
 }

@@ -12,6 +12,7 @@ import { useRefresh } from "./refresh";
 import { restartMarks } from "./restart_marks";
 import { StacksSection } from "./stacks";
 import { apply, kNothing, type News, type State } from "./store";
+import { takePlace, type TabMessage } from "./tabs";
 import { Tasks } from "./tasks";
 import { TimelineSection } from "./timeline";
 import type { Advice, ConfigKey, Errors, Job, Meaning, PreviousConfig, Stacks, Timeline } from "./types";
@@ -27,6 +28,8 @@ function useLive(): State {
       tell(queue);
       queue = [];
     };
+    // All pages behind a proxy have its origin, also those of other users; nothing is streamed there anyway.
+    const tabs = proxied ? null : new BroadcastChannel("tony");
     const live = new Live(
       {
         now: () => Date.now(),
@@ -35,6 +38,8 @@ function useLive(): State {
           return () => clearTimeout(timer);
         },
         hidden: () => document.hidden,
+        sayToTabs: (message) => tabs?.postMessage(message),
+        place: () => takePlace(navigator.locks as LockManager | undefined),
         fetch: (address, options) => fetch(address, options),
         proxied,
       },
@@ -44,9 +49,10 @@ function useLive(): State {
       },
     );
     live.start();
-    const listen = () => live.visibilityChanged();
-    document.addEventListener("visibilitychange", listen);
-    return () => document.removeEventListener("visibilitychange", listen);
+    if (tabs) tabs.onmessage = (event: MessageEvent<TabMessage>) => live.heard(event.data);
+    document.addEventListener("visibilitychange", () => live.visibilityChanged());
+    addEventListener("pagehide", () => live.stop());
+    addEventListener("pageshow", (event) => event.persisted && live.start());
   }, []);
   return state;
 }

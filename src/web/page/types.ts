@@ -7,7 +7,7 @@ export interface Exit {
   description: string;
   code: number | null;
   signal: number | null;
-  tail: string;
+  tail: string[];
 }
 
 export interface Verdict {
@@ -124,6 +124,8 @@ export interface MergedLogs {
   rows: [Millis | null, string, number, string, string][];
   next: string | null;
   more: boolean;
+  /** Absent: the server is of an earlier version. */
+  notes?: string[];
 }
 
 export interface FoundError {

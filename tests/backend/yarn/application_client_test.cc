@@ -4,6 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <future>
+#include <stop_token>
+#include <thread>
+
 #include "tests/backend/yarn/fake_resource_manager.h"
 #include "tests/common/loop_driver.h"
 
@@ -33,6 +37,24 @@ class ApplicationClientTest : public testing::Test {
   FakeResourceManager manager_;
   ApplicationClient client_{manager_.client(), kPatience};
 };
+
+// Nobody has to wait for the answer's deadline.
+TEST_F(ApplicationClientTest, ACallIsStopped) {
+  std::promise<void> asked;
+  manager_.Answer("getApplicationReport", [&asked](const std::string&) {
+    asked.set_value();
+    return absl::UnavailableError("no answer");
+  });
+  std::stop_source stop;
+  ApplicationClient client(manager_.client(), std::chrono::hours(1), stop.get_token());
+  const std::jthread stopper([&] {
+    asked.get_future().wait();
+    stop.request_stop();
+  });
+  const absl::Status stopped = client.Report(kId).status();
+  EXPECT_TRUE(absl::IsCancelled(stopped)) << stopped;
+  EXPECT_TRUE(absl::IsCancelled(client.Report(kId).status())) << "nor is anything asked again";
+}
 
 TEST_F(ApplicationClientTest, AnApplicationIsMade) {
   manager_.Answer("getNewApplication", [](const std::string&) {

@@ -9,6 +9,7 @@
 
 #include "common/clock.h"
 #include "tests/common/loop_driver.h"
+#include "tests/logs/timed_log.h"
 #include "tests/os/temporary_folder.h"
 
 namespace tony::executor {
@@ -91,6 +92,105 @@ TEST_F(LogAnswersTest, AnAnswerFitsIntoAMessage) {
   EXPECT_GT(lines.rows_size(), 1000);
   EXPECT_LT(lines.ByteSizeLong(), size_t{3} << 20);
   EXPECT_TRUE(lines.has_next());
+}
+
+TEST_F(LogAnswersTest, GivesBytesAsTheyAre) {
+  const std::string bytes = std::string("a\0b\n", 4) + std::string(300'000, 'x') + "end";
+  Put("attempt-1.stdout.log", bytes);
+  v1::ReadLog wish = Of(v1::ReadLog::STDOUT, 1);
+  wish.set_raw(true);
+  wish.set_limit_bytes(int64_t{1} << 40);
+  std::string all;
+  for (int pieces = 0; pieces < 2; ++pieces) {
+    wish.set_offset(static_cast<int64_t>(all.size()));
+    const v1::LogLines lines = Ask(wish);
+    EXPECT_EQ(lines.offset(), wish.offset());
+    EXPECT_EQ(lines.size(), static_cast<int64_t>(bytes.size()));
+    EXPECT_EQ(lines.has_next(), pieces == 0);
+    all += lines.raw();
+  }
+  EXPECT_EQ(all, bytes);
+}
+
+TEST_F(LogAnswersTest, FindsTheFirstErrorOfAnAttempt) {
+  Put("attempt-1.stderr.log", "ValueError: of the first attempt\n");
+  Put("attempt-2.stdout.log", "one\nerror: perhaps\n");
+  Put("attempt-2.stderr.log", "two\nTraceback (most recent call last):\n  x\nKeyError: 1\nthree\n");
+  v1::ReadLog wish = Of(v1::ReadLog::STREAM_UNSPECIFIED, 2);
+  wish.mutable_find_error();
+  const v1::LogLines lines = Ask(wish);
+  EXPECT_TRUE(lines.printed());
+  EXPECT_EQ(lines.error().attempt(), 2);
+  EXPECT_EQ(lines.error().stream(), v1::ReadLog::STDERR);
+  EXPECT_EQ(lines.error().line(), 2);
+  ASSERT_EQ(lines.error().before_size(), 1);
+  EXPECT_EQ(lines.error().before(0), "two");
+  ASSERT_EQ(lines.error().lines_size(), 3);
+  EXPECT_EQ(lines.error().lines(2), "KeyError: 1");
+  wish.set_attempt(3);
+  EXPECT_FALSE(Ask(wish).has_error());
+  wish.set_attempt(0);
+  EXPECT_EQ(Ask(wish).error().lines(0), "ValueError: of the first attempt");
+}
+
+TEST_F(LogAnswersTest, AnErrorOfAnySizeFitsIntoAMessage) {
+  std::string text = "Traceback (most recent call last):\n";
+  for (int i = 0; i < 400; ++i) text += "  " + std::string(60'000, 'x') + "\n";
+  Put("attempt-1.stderr.log", text + "KeyError: 1\n");
+  v1::ReadLog wish = Of(v1::ReadLog::STREAM_UNSPECIFIED, 1);
+  wish.mutable_find_error();
+  const v1::LogLines lines = Ask(wish);
+  EXPECT_GT(lines.error().lines_size(), 2);
+  EXPECT_LT(lines.ByteSizeLong(), size_t{300'000});
+}
+
+TEST_F(LogAnswersTest, MergesTheStreamsOfAllAttempts) {
+  logs::AppendTimed(folder_ / "attempt-1.stdout.log", "one\n", 10);
+  logs::AppendTimed(folder_ / "attempt-1.stderr.log", "two\n", 20);
+  logs::AppendTimed(folder_ / "attempt-2.stdout.log", "three\nhalf", 30);
+  Put("executor.log", "2001-09-09T03:46:40.100+02:00 info starting\n");
+  v1::ReadLog wish = Of(v1::ReadLog::STREAM_UNSPECIFIED, 0);
+  v1::MergeWish& merge = *wish.mutable_merge();
+  merge.set_standard_output(true);
+  merge.set_standard_error(true);
+  merge.set_lines(2);
+  const int64_t before = clock_.UnixMillis();
+  v1::LogLines lines = Ask(wish);
+  ASSERT_EQ(lines.merged().rows_size(), 2) << lines.trouble();
+  EXPECT_EQ(lines.merged().rows(1).text(), "two");
+  EXPECT_EQ(lines.merged().rows(1).stream(), v1::ReadLog::STDERR);
+  EXPECT_TRUE(lines.merged().more());
+  merge.set_place_millis(lines.merged().place_millis());
+  merge.set_place_skip(lines.merged().place_skip());
+  merge.set_open_ends(true);
+  lines = Ask(wish);
+  ASSERT_EQ(lines.merged().rows_size(), 2);
+  EXPECT_EQ(lines.merged().rows(0).text(), "three");
+  EXPECT_EQ(lines.merged().rows(0).attempt(), 2);
+  EXPECT_EQ(lines.merged().rows(1).text(), "half");
+  EXPECT_FALSE(lines.merged().more());
+  // It says up to when it has given everything.
+  EXPECT_GE(lines.merged().place_millis(), before - LogAnswers::kWritingTime.count());
+  merge.set_standard_output(false);
+  merge.set_standard_error(false);
+  merge.set_executor(true);
+  EXPECT_EQ(Ask(wish).merged().rows(0).unix_millis(), 1'000'000'000'100);
+  merge.set_pattern("(");
+  EXPECT_EQ(Ask(wish).code(), static_cast<int>(absl::StatusCode::kInvalidArgument));
+  merge.clear_pattern();
+  merge.set_level("loud");
+  EXPECT_EQ(Ask(wish).code(), static_cast<int>(absl::StatusCode::kInvalidArgument));
+}
+
+TEST_F(LogAnswersTest, AMergeDoesNotFollowLinksEither) {
+  Put("secret", "secret\n");
+  std::filesystem::create_symlink(folder_ / "secret", folder_ / "attempt-1.stdout.log");
+  v1::ReadLog wish = Of(v1::ReadLog::STREAM_UNSPECIFIED, 0);
+  wish.mutable_merge()->set_standard_output(true);
+  EXPECT_EQ(Ask(wish).merged().rows_size(), 0);
+  v1::ReadLog error = Of(v1::ReadLog::STREAM_UNSPECIFIED, 0);
+  error.mutable_find_error();
+  EXPECT_FALSE(Ask(error).printed());
 }
 
 }  // namespace

@@ -6,7 +6,9 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
+#include <stop_token>
 
 #include "absl/strings/str_cat.h"
 #include "common/fake_clock.h"
@@ -39,12 +41,15 @@ std::string LinesOf(const std::vector<core::JobEvent>& events) {
   return lines;
 }
 
-/// Cannot be reached when it is told so.
+/// Cannot be reached when it is told so, and says what is read.
 class Shaky : public storage::JobFiles {
  public:
-  Shaky(std::string root, bool& away) : files_(std::move(root)), away_(away) {}
+  using OnRead = std::function<void(const std::string& name)>;
+  Shaky(std::string root, bool& away, OnRead& on_read)
+      : files_(std::move(root)), away_(away), on_read_(on_read) {}
   absl::StatusOr<std::string> Read(const std::string& name) override {
     if (away_) return Away();
+    if (on_read_) on_read_(name);
     return files_.Read(name);
   }
   absl::Status Create(const std::string& name, const std::string& contents) override {
@@ -71,6 +76,7 @@ class Shaky : public storage::JobFiles {
 
   storage::LocalJobFiles files_;
   bool& away_;
+  OnRead& on_read_;
 };
 
 class JobMirrorTest : public ::testing::Test {
@@ -80,7 +86,7 @@ class JobMirrorTest : public ::testing::Test {
   void Open(int64_t most_bytes = JobMirror::kMostBytes) {
     mirror_.reset();
     JobMirror::Cluster cluster;
-    cluster.files = std::make_unique<Shaky>(cluster_.path(), away_);
+    cluster.files = std::make_unique<Shaky>(cluster_.path(), away_, on_read_);
     cluster.is_over = [this](const std::string& id) -> absl::StatusOr<bool> {
       if (away_) return absl::DeadlineExceededError("no ResourceManager answers");
       return over_[id];
@@ -89,7 +95,7 @@ class JobMirrorTest : public ::testing::Test {
   }
   absl::StatusOr<size_t> Round() {
     clock_.Advance(JobMirror::kAskPause);
-    return mirror_->Round(stop_);
+    return mirror_->Round(stop_.get_token());
   }
   void Put(const std::string& id, const std::string& name, const std::string& contents) {
     ASSERT_TRUE(files_.Replace(absl::StrCat("jobs/", id, "/", name), contents).ok());
@@ -103,7 +109,7 @@ class JobMirrorTest : public ::testing::Test {
     os::TemporaryFolder folder;
     const auto index = JobIndex::Open(folder.path()).value();
     Indexer indexer({here_.path()}, *index, clock_);
-    EXPECT_TRUE(indexer.Round(stop_).ok());
+    EXPECT_TRUE(indexer.Round(false).ok());
     return index->Find(here_.path(), id)->value_or(IndexedJob{});
   }
 
@@ -112,7 +118,8 @@ class JobMirrorTest : public ::testing::Test {
   std::map<std::string, bool> over_;
   bool away_ = false;
   FakeClock clock_;
-  std::atomic<bool> stop_ = false;
+  Shaky::OnRead on_read_;
+  std::stop_source stop_;
   std::unique_ptr<JobMirror> mirror_;
 };
 
@@ -173,6 +180,32 @@ TEST_F(JobMirrorTest, CopiesStayWithoutTheClusterAndOfTheNextPortal) {
   ASSERT_TRUE(Round().ok());
   EXPECT_EQ(Indexed(kNewer).entry.state, "LOST");
   EXPECT_EQ(Here(Folder(kNewer).events()), LinesOf(RunningJob().events()));
+}
+
+// Ctrl-C does not wait for a whole job, nor does the copy of an earlier portal suffer.
+TEST_F(JobMirrorTest, ARoundIsStoppedBetweenTwoFiles) {
+  const std::vector<core::JobEvent> events = FailedJob().events();
+  for (size_t i = 0; i < events.size(); ++i) {
+    Put(kJob, absl::StrCat("events/0000000", i + 1, ".jsonl"), LinesOf({events[i]}));
+  }
+  ASSERT_TRUE(Round().ok());
+  ASSERT_EQ(Here(Folder().events()), LinesOf(events));
+
+  Open();  // the next portal copies it once more
+  int read = 0;
+  on_read_ = [&](const std::string&) {
+    ++read;
+    stop_.request_stop();
+  };
+  EXPECT_TRUE(absl::IsCancelled(Round().status()));
+  EXPECT_EQ(read, 1);
+  EXPECT_EQ(Here(Folder().events()), LinesOf(events)) << "all of the earlier copy is there";
+
+  stop_ = std::stop_source();
+  on_read_ = nullptr;
+  Open();
+  ASSERT_TRUE(Round().ok());
+  EXPECT_EQ(Here(Folder().events()), LinesOf(events));
 }
 
 TEST_F(JobMirrorTest, WhatIsGoneThereIsRemovedHere) {

@@ -90,6 +90,44 @@ TEST_F(CodeAccessTest, AVisitEnds) {
   EXPECT_EQ(StatusOf(access_.Check(request)), 403);
 }
 
+TEST_F(CodeAccessTest, VisitsOutliveTheProcessButNoLongerThanTheyWould) {
+  CodeAccess::Kept kept;
+  CodeAccess before(clock_, {.job_id = "job-1", .port = 8080, .on_visit = [&](const auto& visits) {
+                               kept = visits;
+                             }});
+  for (int visit = 0; visit < 2; ++visit) {
+    EXPECT_EQ(StatusOf(before.Check(Get(before.Invite()))), 303);
+    clock_.Advance(std::chrono::hours(7));
+  }
+  ASSERT_EQ(kept.visits.size(), 2u);
+  EXPECT_EQ(kept.base_path, before.base_path());
+  // Another process has a monotonic clock of its own; the wall clock is the same.
+  FakeClock clock;
+  clock.SetWallClock(std::chrono::milliseconds(clock_.UnixMillis() - clock.UnixMillis()));
+  CodeAccess after(clock, {.job_id = "job-1", .port = 8080, .kept = kept});
+  HttpRequest request = Page();
+  request.path = after.base_path();
+  EXPECT_EQ(after.base_path(), before.base_path());
+  EXPECT_EQ(StatusOf(after.Check(request)), 403);
+  request.cookies["tony-page"] = kept.visits[0].secret;
+  EXPECT_EQ(StatusOf(after.Check(request)), 403) << "its twelve hours are over";
+  request.cookies["tony-page"] = kept.visits[1].secret;
+  EXPECT_EQ(StatusOf(after.Check(request)), 200);
+  clock.Advance(std::chrono::hours(5));
+  EXPECT_EQ(StatusOf(after.Check(request)), 403);
+}
+
+TEST_F(CodeAccessTest, AVisitOfTheFutureIsNoLongerThanAnother) {
+  CodeAccess::Kept kept{"/place/", {{"secret", clock_.UnixMillis() + 1'000 * 86'400'000LL}}};
+  CodeAccess after(clock_, {.job_id = "job-1", .port = 8080, .kept = kept});
+  HttpRequest request = Page();
+  request.path = "/place/";
+  request.cookies["tony-page"] = "secret";
+  EXPECT_EQ(StatusOf(after.Check(request)), 200);
+  clock_.Advance(std::chrono::hours(12));
+  EXPECT_EQ(StatusOf(after.Check(request)), 403);
+}
+
 TEST_F(CodeAccessTest, WrongCodesAndCookies) {
   const std::string url = access_.Invite();
   std::string wrong = url;

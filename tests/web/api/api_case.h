@@ -67,8 +67,9 @@ class TestJob : public JobSource {
   const core::JobMetrics& metrics() const override { return metrics_; }
   int64_t UnixMillis() const override { return kNow; }
   const std::vector<ConfigKey>& config() const override { return config_; }
-  EventPage Events(int64_t after, size_t /*limit*/) override {
-    return {{absl::StrCat("{\"sequence\":", after + 1, "}")}, std::nullopt};
+  void ReadEvents(int64_t after, size_t /*limit*/, TakeEvents take) override {
+    if (!events_.ok()) return take(events_);
+    take(EventPage{{absl::StrCat("{\"sequence\":", after + 1, "}")}, std::nullopt});
   }
   void Stop(const std::string& why) override { stopped_ = why; }
   bool recorded() const override { return recorded_; }
@@ -79,6 +80,7 @@ class TestJob : public JobSource {
   std::vector<ConfigKey> config_ = {{"tony.a", "1", "job.xml:1", "1", false, true},
                                     {"tony.b", "2", "job.xml:2", "1", true, true}};
   absl::StatusOr<std::optional<PreviousRun>> previous_ = std::nullopt;
+  absl::Status events_;  ///< why they cannot be read
   std::string stopped_;
   bool recorded_ = false;
 

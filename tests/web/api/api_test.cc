@@ -102,6 +102,19 @@ TEST_F(ApiTest, WrongParametersAreNamed) {
   EXPECT_EQ(Get("api/v1/jobs/job-1/config", {{"against", "job-2"}}).status, 400);
 }
 
+TEST_F(ApiTest, EventsThatCannotBeReadNowAreAskedForAgain) {
+  const char* const path = "api/v1/jobs/job-1/events";
+  const HttpResponse page = Get(path);
+  EXPECT_EQ(page.status, 200);
+  EXPECT_EQ(Json::parse(page.body)["events"].size(), 1);
+  HttpRequest again;
+  ASSERT_EQ(page.headers[0].first, "ETag");
+  again.if_none_match = page.headers[0].second;
+  EXPECT_EQ(Ask(again, path).status, 304);
+  job_.events_ = absl::ResourceExhaustedError("too many requests");
+  EXPECT_EQ(Get(path).status, 429);
+}
+
 TEST_F(ApiTest, WhatHasChangedSinceAnEarlierRun) {
   const char* const path = "api/v1/jobs/job-1/config/previous";
   Json none = Json::parse(Get(path).body);

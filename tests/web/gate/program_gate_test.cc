@@ -231,7 +231,7 @@ TEST_F(ProgramGateTest, AProtocolThatNobodyAskedFor) {
 
 TEST_F(ProgramGateTest, WithoutACookieNothingIsOpened) {
   Start();
-  for (const std::string cookie : {std::string(), cookie_ + "0", std::string("tony-page=1")}) {
+  for (const std::string& cookie : {std::string(), cookie_ + "0", std::string("tony-page=1")}) {
     RawClient client;
     Send(client, Head("GET", "/", cookie));
     ASSERT_TRUE(AwaitEnd(client));

@@ -4,7 +4,9 @@ import test from "node:test";
 import { Problem } from "../../../src/web/page/api";
 import { kFirstByteMillis, kHiddenPollMillis, kPollMillis, Live, retryMillis, type Browser } from "../../../src/web/page/live";
 import { StreamParser, type StreamEvent } from "../../../src/web/page/sse";
+import type { Job } from "../../../src/web/page/types";
 import type { News } from "../../../src/web/page/store";
+import type { TabMessage } from "../../../src/web/page/tabs";
 
 test("a stream is read whatever pieces it comes in", () => {
   const text = ": a comment\n\nevent: job\nid: 7\ndata: {\"a\":\ndata: 1}\n\r\nevent: bye\r\ndata: x\r\n\r\ndata: y\n\n";
@@ -42,6 +44,11 @@ class World {
   asked: string[] = [];
   job = { id: "j", incarnation: 1, sequence: 5, verdict: null as object | null, recorded: false };
   dead: Error | null = null;
+  /** Places for streams that are free, and how many this page has. */
+  freePlaces = 1;
+  places = 0;
+  /** What was said to other tabs. */
+  said: TabMessage[] = [];
   streams: { controller: ReadableStreamDefaultController<Uint8Array>; signal: AbortSignal }[] = [];
   live: Live;
 
@@ -54,11 +61,23 @@ class World {
         return () => (this.timers = this.timers.filter((other) => other !== timer));
       },
       hidden: () => this.isHidden,
+      place: () => Promise.resolve(this.place()),
+      sayToTabs: (message) => this.said.push(message),
       fetch: (_address, options) => this.stream(options.signal!),
       proxied,
     };
     this.live = new Live(browser, (news) => this.news.push(news), (address) => this.get(address) as never);
     this.live.start();
+  }
+
+  private place(): (() => void) | null {
+    if (this.freePlaces === 0) return null;
+    this.freePlaces -= 1;
+    this.places += 1;
+    return () => {
+      this.freePlaces += 1;
+      this.places -= 1;
+    };
   }
 
   private async get(address: string): Promise<unknown> {
@@ -136,25 +155,143 @@ test("behind the proxy nothing is streamed, and a hidden page polls less", async
   await world.pass(kPollMillis);
   const before = world.asked.length;
   await world.pass(10 * kHiddenPollMillis);
-  assert.equal(world.asked.length - before, 20);
+  assert.equal(world.asked.length - before, 10, "the job alone: its tasks are not seen");
   assert.equal(world.streams.length, 0);
+  assert.equal(world.freePlaces, 1);
 });
 
-test("a hidden page holds no stream, and a shown one loads everything anew", async () => {
+test("a hidden page keeps its stream until another tab wants its place; a shown one begins anew", async () => {
   const world = new World();
   await world.pass(10);
   world.say(": hello\n\n");
   await world.pass(10);
+  world.live.heard({ kind: "wanted" });
+  assert.equal(world.places, 1, "it is seen itself");
   world.isHidden = true;
   world.live.visibilityChanged();
-  await world.pass(3_600_000);
+  world.say(`event: job\ndata: ${JSON.stringify({ ...world.job, sequence: 6 })}\n\n`);
+  await world.pass(10);
+  assert.equal(world.news[world.news.length - 1].kind, "job", "for its title");
+  world.live.heard({ kind: "wanted" });
+  assert.equal(world.places, 0);
   assert.ok(world.streams[0].signal.aborted);
+  world.freePlaces = 0; // the other tab has it
+  const before = world.asked.length;
+  await world.pass(10 * kHiddenPollMillis);
   assert.equal(world.streams.length, 1);
+  assert.equal(world.asked.length - before, 10, "the job, for the title");
+  assert.deepEqual(world.said.filter((message) => message.kind === "wanted"), [], "a hidden page wants nothing");
+  world.freePlaces = 1;
   world.isHidden = false;
   world.live.visibilityChanged();
   await world.pass(10);
   assert.equal(world.streams.length, 2);
   assert.equal(world.snapshots, 2);
+});
+
+test("a page that is shown again goes on with its stream", async () => {
+  const world = new World();
+  await world.pass(10);
+  world.isHidden = true;
+  world.live.visibilityChanged();
+  world.isHidden = false;
+  world.live.visibilityChanged();
+  await world.pass(10);
+  assert.equal(world.streams.length, 1);
+  assert.equal(world.snapshots, 1);
+});
+
+test("a page without a place says that it wants one, and takes the news of a tab that has one", async () => {
+  const world = new World();
+  world.freePlaces = 0;
+  await world.pass(kPollMillis / 2);
+  assert.deepEqual(world.said, [{ kind: "wanted" }]);
+  world.news = [];
+  const job = { ...world.job, sequence: 7, verdict: { outcome: "SUCCEEDED" } } as unknown as Job;
+  const hear = (id: string, changed: object) =>
+    world.live.heard({ kind: "news", job: id, news: { kind: "job", job: { ...job, ...changed }, at: 0 } });
+  hear("another", { id: "another" });
+  hear("j", { sequence: 4 });
+  hear("j", { incarnation: 2 });
+  assert.deepEqual(world.news, []);
+  hear("j", {});
+  assert.equal(world.news.length, 1);
+  // The ApplicationMaster has left: that was the end, and no failure.
+  world.dead = new TypeError("failed to fetch");
+  await world.pass(60_000);
+  assert.equal(world.connection.kind, "over");
+});
+
+test("a page that is left holds nothing", async () => {
+  const world = new World();
+  await world.pass(10);
+  world.live.stop();
+  assert.equal(world.places, 0);
+  assert.ok(world.streams[0].signal.aborted);
+  world.live.start();
+  await world.pass(10);
+  assert.equal(world.streams.length, 2);
+});
+
+test("what the stream says is passed on to other tabs, and not back", async () => {
+  const world = new World();
+  await world.pass(10);
+  const job = { ...world.job, sequence: 6 } as unknown as Job;
+  world.say(`event: job\ndata: ${JSON.stringify(job)}\n\nevent: tasks\ndata: {"columns":["task"],"rows":[]}\n\n`);
+  await world.pass(10);
+  const passed = world.said.flatMap((message) => (message.kind === "news" ? [message] : []));
+  assert.deepEqual(passed.map(({ job, news }) => `${job} ${news.kind}`), ["j job", "j tasks"]);
+  const before = world.news.length;
+  world.live.heard({ kind: "news", job: "j", news: { kind: "job", job, at: 0 } });
+  assert.equal(world.news.length, before);
+});
+
+test("without a place for a stream the page polls, and streams when one is free", async () => {
+  const world = new World();
+  world.freePlaces = 0;
+  await world.pass(100 * kPollMillis);
+  assert.equal(world.connection.kind, "polling");
+  assert.equal(world.streams.length, 0);
+  world.freePlaces = 1;
+  world.news = [];
+  await world.pass(kPollMillis);
+  assert.equal(world.streams.length, 1);
+  assert.equal(world.connection.kind, "live");
+  // The stream tells of changes since its beginning; what was before has been asked for.
+  assert.deepEqual(world.news.map((news) => news.kind), ["connection", "job", "tasks"]);
+  world.say(": hello\n\n");
+  const before = world.asked.length;
+  await world.pass(10 * kPollMillis);
+  assert.equal(world.asked.length, before, "it polls no longer");
+});
+
+test("the place is given back whenever the stream ends, however it ends", async () => {
+  for (const end of ["closed", "broken", "silent", "mute"]) {
+    const world = new World();
+    await world.pass(10);
+    assert.equal(world.places, 1, end);
+    if (end !== "mute") world.say(":\n\n");
+    if (end === "closed") world.streams[0].controller.close();
+    if (end === "broken") world.streams[0].controller.error(new TypeError("network error"));
+    await world.pass(end === "silent" ? 39_999 : end === "mute" ? kFirstByteMillis : 500);
+    if (end === "silent") assert.equal(world.places, 1);
+    world.dead = new TypeError("failed to fetch");
+    await world.pass(60_000);
+    assert.equal(world.places, 0, end);
+    assert.equal(world.freePlaces, 1, end);
+  }
+});
+
+test("a job that ends while it is polled and is history then is loaded once more", async () => {
+  const world = new World();
+  world.freePlaces = 0;
+  await world.pass(10 * kPollMillis);
+  world.job = { ...world.job, recorded: true, verdict: {} };
+  await world.pass(kPollMillis);
+  assert.equal(world.connection.kind, "recorded");
+  const before = world.asked.length;
+  await world.pass(3_600_000);
+  assert.equal(world.asked.length, before);
 });
 
 test("comments keep a stream; silence ends it", async () => {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { cleaned, combined, marked, markerOf, nextHit } from "../../../src/web/page/log_text";
+import { cleaned, combined, kTaskColors, nextHit, taskColor } from "../../../src/web/page/log_text";
+import { marked, markerOf } from "../../../src/web/page/marker";
 import { hasNewer, kMostLines, openAt, openEnd, withEnd, withNewer, withOlder, type Read } from "../../../src/web/page/log_window";
 import type { LogBlock } from "../../../src/web/page/types";
 
@@ -102,6 +103,18 @@ test("hits are gone through in a ring", () => {
   assert.equal(nextHit(0, 0, 1), -1);
 });
 
+test("a line shows what it says, whatever a terminal would make of it", () => {
+  assert.equal(cleaned("\x1b]0;a title\x07text"), "text");
+  assert.equal(cleaned("\x1b]8;;http://elsewhere/\x1b\\a link\x1b]8;;\x1b\\!"), "a link!");
+  assert.equal(cleaned("\x1b[2J\x1b[1;31mred\x1b[0m"), "red");
+  assert.equal(cleaned("\x1bPq#0\x1b\\after"), "after");
+  assert.equal(cleaned("\x1b(Bplain"), "plain");
+  assert.equal(cleaned("exe\u202etxt.\u2066x"), "exe\ufffdtxt.\ufffdx");
+  assert.equal(cleaned("bell\x07 nul\x00\ttab"), "bell\ufffd nul\ufffd\ttab");
+  assert.equal(cleaned("\x1b]an end that never comes"), "");
+  assert.equal(cleaned("10%\r55%\r100%\r\n".trimEnd()), "100%");
+});
+
 test("what matches is marked; colours and overwritten progress are not shown", () => {
   assert.deepEqual(marked("a loss=nan b", markerOf("loss=\\w+")), [["a ", false], ["loss=nan", true], [" b", false]]);
   assert.deepEqual(marked("Error", markerOf("(?i)error")), [["Error", true]]);
@@ -118,4 +131,11 @@ test("a pattern and a level together want both", () => {
   assert.ok(matches("step 7: fatal"));
   assert.ok(!matches("step 7 is fine"));
   assert.equal(combined("", ""), "");
+});
+
+test("neighbours have different colours, and each keeps its own", () => {
+  const colors = Array.from({ length: kTaskColors }, (_, i) => taskColor(`worker:${i}`));
+  assert.equal(new Set(colors).size, kTaskColors);
+  assert.equal(taskColor("worker:3"), colors[3]);
+  assert.ok([taskColor("am"), taskColor("ps:0")].every((color) => color >= 0 && color < kTaskColors));
 });

@@ -63,9 +63,9 @@ test("the phase between attaching and the barrier has a name, a colour and a hin
   held.first_steps.rows.push(["worker:0", 31_000, 1]);
   const row = timelineRows(held, 61_000)[0];
   const view = { from: 0, to: 61_000, top: 0, current: -1, utc: true };
-  // The labels take 220 of the pixels, the right margin 4: ten pixels a second.
-  assert.equal(describeAt(row, 220 + 200, 834, view), "worker:0: registering, run 1, 00:00:01 – 00:01:01");
-  assert.equal(describeAt(row, 220 + 310, 834, view), "worker:0: first step of run 1 at 00:00:31");
+  // The labels take 220 of the pixels, the right margin 4: twenty pixels a second.
+  assert.equal(describeAt(row, 220 + 400, 1_444, view), "worker:0: registering, run 1, 00:00:01 – 00:01:01");
+  assert.equal(describeAt(row, 220 + 620, 1_444, view), "worker:0: first step of run 1 at 00:00:31");
 });
 
 test("ticks are whole seconds, minutes or hours", () => {

@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+"""History locations of the portal in a real HDFS: as they are, and when the NameNode is silent or gone.
+
+`yarn_portal_test.py PROGRAMS [unittest's arguments]`. Exit status 77: Hadoop cannot run here.
+"""
+
+import getpass
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "tests" / "integration"), str(ROOT / "tests" / "support")]
+
+# pylint: disable=wrong-import-position
+import integration_case
+import machine
+import tony_cli
+import yarn_cluster
+from job_page import Page
+
+HISTORY = f"/user/{getpass.getuser()}/.tony"
+# An answer of a NameNode is waited for ten seconds.
+SILENCE_SECONDS = 60
+# A call to it that is under way is broken off within a second; the rest is a busy machine's.
+END_SECONDS = 4
+
+cluster = None  # pylint: disable=invalid-name
+
+
+def setUpModule():  # pylint: disable=invalid-name
+    """One cluster, whose NameNode a test may stop."""
+    global cluster  # pylint: disable=global-statement
+    cluster = yarn_cluster.YarnCluster()
+
+
+def tearDownModule():  # pylint: disable=invalid-name
+    """Stops it, with all that runs there."""
+    cluster.stop()
+
+
+class YarnPortalTest(integration_case.JobTest):
+    """Jobs of one user, and portals that know no cluster but its HDFS."""
+
+    @staticmethod
+    def yarn_cluster():
+        return cluster
+
+    def start(self, *locations, configured=True):
+        """A portal of these locations only; returns its process and its visitor."""
+        environment = dict(self.site.environment)
+        if not configured:
+            del environment["HADOOP_CONF_DIR"]
+        command = [self.site.programs / "tony", "portal", "--json", "--conf", f"tony.local.dir={self.site.local_dir}"]
+        for location in locations:
+            command += ["--location", location]
+        portal = subprocess.Popen(command, cwd=self.site.folder, env=environment, stdin=subprocess.DEVNULL,
+                                  stdout=subprocess.PIPE, text=True)
+        for clean_up in (portal.stdout.close, portal.wait, portal.kill):
+            self.addCleanup(clean_up)
+        page = Page(json.loads(portal.stdout.readline())["url"])
+        self.assertEqual(page.enter()[0], 303)
+        return portal, page
+
+    def end(self, portal):
+        """Ends it as Ctrl-C does, with a status of 0; returns how long that took."""
+        begin = time.monotonic()
+        portal.send_signal(signal.SIGINT)
+        self.assertEqual(portal.wait(tony_cli.DEADLINE_SECONDS), 0)
+        return time.monotonic() - begin
+
+    def wait_for(self, page, **wanted):
+        """The one job of the list, once it has the wanted fields."""
+        def find():
+            listed = page.api("jobs")["jobs"]
+            alone = len(listed) == 1 and all(listed[0][name] == value for name, value in wanted.items())
+            return listed if alone else None
+        found = machine.wait_until(find, SILENCE_SECONDS, 0.1)
+        self.assertTrue(found, (wanted, page.api("jobs")))
+        return found[0]
+
+    def wait_for_trouble(self, page, *parts):
+        """The sentence of why the list is old."""
+        def find():
+            trouble = page.api("jobs")["index"]["trouble"] or ""
+            return trouble if all(part in trouble for part in parts) else None
+        found = machine.wait_until(find, SILENCE_SECONDS, 0.1)
+        self.assertTrue(found, (parts, page.api("jobs")["index"]))
+        return found
+
+    def test_jobs_in_hdfs_are_shown_also_without_the_name_node(self):
+        gate = self.pipe("gate")
+        job = self.submit(f"read word < {gate.path}", *integration_case.conf(application__name="in HDFS"))
+        job.wait_until_running("worker:0")
+        web, name_node = f"webhdfs://{cluster.environment['NAMENODE_WEB']}{HISTORY}", f"hdfs://{HISTORY}"
+
+        # A location without Hadoop's configuration, while the job runs.
+        portal, page = self.start(web, configured=False)
+        self.wait_for(page, id=job.id, state="RUNNING", name="in HDFS", backend="yarn")
+        self.end(portal)
+
+        # The same in the default file system, from the job's last minute on.
+        portal, page = self.start(name_node)
+        self.wait_for(page, id=job.id, state="RUNNING")
+        gate.write()
+        self.assertEqual(job.wait(tony_cli.DEADLINE_SECONDS), 0, job.describe())
+        listed = self.wait_for(page, state="SUCCEEDED", alive=False)
+        self.assertEqual(page.api(f"jobs/{job.id}")["verdict"]["outcome"], "SUCCEEDED")
+        numbers = [event["sequence"] for event in page.api(f"jobs/{job.id}/events")["events"]]
+        self.assertEqual(numbers, list(range(1, len(numbers) + 1)))
+        self.assertIsNone(page.api("jobs")["index"]["trouble"])
+        self.assertIn("/portal/clusters/", listed["location"])
+
+        # A NameNode that is silent: the list says so, and Ctrl-C does not wait for it.
+        process = int((cluster.folder / "pid/namenode").read_text())
+        os.kill(process, signal.SIGSTOP)
+        try:
+            said = self.wait_for_trouble(page, f"The jobs of {name_node} are shown as they were", " UTC: ")
+            self.wait_for(page, state="SUCCEEDED")
+            self.assertLess(self.end(portal), END_SECONDS)
+            # The next portal shows the same, and knows since when it is old.
+            portal, page = self.start(name_node)
+            again = self.wait_for_trouble(page, f"The jobs of {name_node} are shown as they were")
+            self.assertEqual(again.split(" UTC: ")[0][:-2], said.split(" UTC: ")[0][:-2], "the same minute")
+            self.wait_for(page, state="SUCCEEDED")
+        finally:
+            os.kill(process, signal.SIGCONT)
+        answered = machine.wait_until(lambda: not page.api("jobs")["index"]["trouble"], SILENCE_SECONDS, 0.1)
+        self.assertTrue(answered, page.api("jobs")["index"])
+        self.assertLess(self.end(portal), END_SECONDS)
+
+    def test_what_is_no_location_is_named(self):
+        cluster.web_hdfs("PUT", "/shared/jobs", "MKDIRS")
+        cluster.web_hdfs("PUT", "/shared", "SETOWNER", owner="bob")
+        _, page = self.start("hdfs:///shared", "hdfs:///nothing/here")
+        said = self.wait_for_trouble(page, "hdfs:///shared", "hdfs:///nothing/here")
+        self.assertIn("/shared belongs to bob", said)
+        self.assertIn("there is no folder /nothing/here", said)
+
+
+if __name__ == "__main__":
+    yarn_cluster.skip_without()
+    integration_case.main()

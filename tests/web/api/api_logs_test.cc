@@ -1,0 +1,82 @@
+// The resource that merges logs: its parameters, cursors and sentences.
+#include <gmock/gmock.h>
+
+#include "tests/web/api/api_case.h"
+
+namespace tony::web {
+namespace {
+
+/// Logs that a test fills; it keeps what was asked for.
+class TestLogs : public JobLogs {
+ public:
+  void ReadBlock(const LogName&, int64_t, size_t, Abandoned, Take<logs::LogBlock> take) override {
+    take(absl::NotFoundError("none"));
+  }
+  void Search(const LogName&, const logs::LogSearch&, Abandoned,
+              Take<logs::LogBlock> take) override {
+    take(absl::NotFoundError("none"));
+  }
+  void Merge(const core::JobView&, const MergeWish& wish, Abandoned,
+             Take<MergedLines> take) override {
+    wish_ = wish;
+    take(merged_);
+  }
+  void FindErrors(const core::JobView&, Abandoned, Take<JobErrors> take) override {
+    take(JobErrors{});
+  }
+  void OpenRaw(const LogName&, Abandoned, Take<RawLog> take) override {
+    take(absl::NotFoundError("none"));
+  }
+
+  MergeWish wish_;
+  MergedLines merged_;
+};
+
+class ApiLogsTest : public ApiTest {
+ protected:
+  ApiLogsTest() {
+    api_ = std::make_unique<Api>(
+        Api::Parts{.loop = driver_.loop(), .job = job_, .logs = &logs_, .timing = timing_});
+  }
+
+  TestLogs logs_;
+  const std::string place_ = "api/v1/jobs/job-1/logs";
+};
+
+TEST_F(ApiLogsTest, ACursorLeadsToWhereThePageEnded) {
+  logs_.merged_.lines = {{17, "worker:1", 2, "stderr", "hello"}, {0, "worker:2", 1, "stdout", "x"}};
+  logs_.merged_.next = {{17, 3}, "parameter-server-1"};
+  logs_.merged_.notes = {"worker:3 did not answer within 2 s"};
+  const Json page = GetJson(place_, {{"task", "worker"}, {"since", "5"}});
+  EXPECT_EQ(page["rows"][0], Json::array({17, "worker:1", 2, "stderr", "hello"}));
+  EXPECT_EQ(page["rows"][1][0], nullptr);
+  EXPECT_EQ(page["next"], "17-3-parameter-server-1");
+  EXPECT_EQ(page["notes"], Json::array({"worker:3 did not answer within 2 s"}));
+  EXPECT_FALSE(logs_.wish_.cursor.has_value());
+  EXPECT_EQ(logs_.wish_.since_millis, 5);
+  GetJson(place_, {{"cursor", page["next"].get<std::string>()}});
+  ASSERT_TRUE(logs_.wish_.cursor.has_value());
+  EXPECT_EQ(logs_.wish_.cursor->place, (logs::MergePlace{17, 3}));
+  EXPECT_EQ(logs_.wish_.cursor->task, "parameter-server-1");
+}
+
+TEST_F(ApiLogsTest, ACursorMayNameNoTask) {
+  logs_.merged_.next = {{0, 0}, ""};
+  const Json page = GetJson(place_);
+  EXPECT_EQ(page["next"], "0-0");
+  GetJson(place_, {{"cursor", "0-0"}});
+  EXPECT_EQ(logs_.wish_.cursor->place, logs::MergePlace{});
+  EXPECT_EQ(logs_.wish_.cursor->task, "");
+  logs_.merged_.empty = true;
+  EXPECT_EQ(GetJson(place_)["next"], nullptr);
+}
+
+TEST_F(ApiLogsTest, WhatIsNoCursorIsRefused) {
+  for (const char* text : {"1", "x-1", "1-x", "-1-0", "1--1", "1-1-", "1-1-worker", "1-1-worker-x",
+                           "99999999999999999-0"}) {
+    EXPECT_EQ(Get(place_, {{"cursor", text}}).status, 400) << text;
+  }
+}
+
+}  // namespace
+}  // namespace tony::web

@@ -104,6 +104,7 @@ std::optional<core::JobInput> ToInput(const std::string& container_id,
       return ToInput(container_id, message.leaving());
     case v1::ExecutorMessage::kFeed:  // not for the state machine
     case v1::ExecutorMessage::kStacks:
+    case v1::ExecutorMessage::kLogLines:
     case v1::ExecutorMessage::BODY_NOT_SET:
       break;
   }

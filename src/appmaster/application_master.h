@@ -156,7 +156,7 @@ class ApplicationMaster {
   std::unique_ptr<StackCollector> stacks_;
   std::unique_ptr<NodeLogs> node_logs_;
   core::StackReport kept_stacks_;  ///< those kept last, for a comparison
-  std::string kept_text_;          ///< the text of them in the file
+  std::string kept_text_;          ///< the text of them
   std::unique_ptr<PageEntry> page_entry_;
   history::JobTraits traits_;     ///< for KeepSummary()
   std::unique_ptr<Feeds> feeds_;  ///< null: the job is not fed

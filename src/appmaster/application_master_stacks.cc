@@ -1,5 +1,5 @@
 // What follows when the job makes no progress: its stacks are kept in one file, which has the
-// newest two looks.
+// newest two looks. The state machine hears what they have found.
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -38,25 +38,28 @@ void ApplicationMaster::OnStacks(const core::effect::KeepStacks& wish,
                                  const core::StackReport& report) {
   const std::vector<core::StackGroup> groups =
       core::GroupStacks(report, core::GroupBy::kMainThread);
+  core::input::StacksKept found{.suspect = core::SuspectTask(report, groups)};
   std::string note = wish.why;
   const std::string suspect = core::SuspectSentence(report, groups);
   if (!suspect.empty()) absl::StrAppend(&note, "; ", SafeText(suspect));
   if (wish.again) {
-    const core::Movement movement = core::CompareStacks(kept_stacks_, report);
+    core::Movement movement = core::CompareStacks(kept_stacks_, report);
     absl::StrAppend(&note, "; ", movement.moved, " of ", movement.compared,
                     " processes are at another place than before");
-  } else {
-    kept_text_.clear();
+    found.moved = std::move(movement.tasks);
   }
-  absl::StrAppend(&kept_text_, SafeText(note), "\n\n",
-                  SafeLines(core::StackText(report, core::GroupBy::kAllThreads)), "\n");
+  std::string text = absl::StrCat(
+      SafeText(note), "\n\n", SafeLines(core::StackText(report, core::GroupBy::kAllThreads)), "\n");
   kept_stacks_ = report;
   const std::string folder = platform_->own_log_folder().empty() ? platform_->folder().logs()
                                                                  : platform_->own_log_folder();
   const std::string path = folder + "/stacks.txt";
-  const absl::Status kept = os::WriteFileAtomically(path, kept_text_);
+  const absl::Status kept = os::WriteFileAtomically(path, wish.again ? kept_text_ + text : text);
+  kept_text_ = std::move(text);
   if (!kept.ok()) LogWarning("the stacks are not kept", {{"why", kept.message()}});
   RecordNote(kept.ok() ? absl::StrCat(note, "; all stacks are in ", path) : note);
+  // Not at once: this may be called while the effects of another input are carried out.
+  loop_.Post([this, found = std::move(found)] { Take(found); });
 }
 
 }  // namespace tony::appmaster

@@ -2,10 +2,12 @@
 // tasks, so it is not done with each heartbeat.
 #include "core/job/hang_rule.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "core/job/executors.h"
 #include "core/job/job_ending.h"
 #include "core/job/job_parts.h"
 #include "core/job/task_steps.h"
@@ -19,7 +21,7 @@ void HangRule::Check() {
     if (task.state != TaskState::kRunning) watch_.Forget(task.id);
   }
   const std::vector<Standstill> hanging = watch_.Hanging();
-  if (!hanging.empty()) return Advance(hanging.front());
+  if (!hanging.empty()) return Advance(hanging);
   // A restart is no progress of what hung.
   const Step step = std::exchange(step_, Step::kGoesOn);
   const bool restarted = step == Step::kActed && action_ != HangAction::kWarn;
@@ -28,17 +30,31 @@ void HangRule::Check() {
   }
 }
 
-void HangRule::Advance(const Standstill& worst) {
-  const std::string text = StandstillText(worst);
+void HangRule::On(const input::StacksKept& kept) {
+  suspect_ = kept.suspect;
+  moved_ = {kept.moved.begin(), kept.moved.end()};
+}
+
+void HangRule::Advance(const std::vector<Standstill>& hanging) {
+  const std::string text = StandstillText(hanging.front());
   if (step_ == Step::kGoesOn) {
     run_.Do(effect::KeepStacks{absl::StrCat("The job seems to hang: ", text), false});
     step_ = Step::kKept;
-  } else if (step_ == Step::kKept && run_.now - since_ >= kLookAgain) {
+    pause_ = kLookAgain;
+  } else if (step_ == Step::kKept && run_.now - since_ >= pause_) {
     run_.Do(effect::KeepStacks{absl::StrCat("The job still hangs: ", text), true});
     step_ = Step::kKeptAgain;
+    // What is not answered in time counts as not known.
+    suspect_.reset();
+    moved_.clear();
   } else if (step_ == Step::kKeptAgain && run_.now - since_ >= kKeeping) {
-    step_ = Step::kActed;
-    Act(worst);
+    if (action_ != HangAction::kWarn && SomebodyWorks(hanging)) {
+      step_ = Step::kKept;
+      pause_ *= 2;
+    } else {
+      step_ = Step::kActed;
+      Act(hanging);
+    }
   } else {
     return;
   }
@@ -46,22 +62,42 @@ void HangRule::Advance(const Standstill& worst) {
   epoch_ = run_.epoch;
 }
 
+bool HangRule::SomebodyWorks(const std::vector<Standstill>& hanging) const {
+  return std::any_of(moved_.begin(), moved_.end(), [&](const TaskId& moved) {
+    const bool still = std::any_of(hanging.begin(), hanging.end(),
+                                   [&](const Standstill& each) { return each.task == moved; });
+    return !still && watch_.Judges(moved);
+  });
+}
+
 // A restart is that of a task which has failed, with its budget and its scope; without a budget the
 // job fails.
-void HangRule::Act(const Standstill& worst) {
-  const std::string text = absl::StrCat(StandstillText(worst), " (tony.task.hang-action)");
-  if (action_ == HangAction::kRestart) {
-    Task* const task = run_.tasks.Find(worst.task);
-    if (task == nullptr) return;
-    parts_.steps.End(*task, {TaskExit::Cause::kTimedOut, 0, 0, text, {}});
-  } else if (action_ == HangAction::kFail) {
-    Verdict verdict;
-    verdict.outcome = Outcome::kFailed;
-    verdict.reason = Reason::kTaskTimedOut;
-    verdict.guilty = worst.task;
-    verdict.sentence = text;
-    parts_.ending.Decide(std::move(verdict));
+void HangRule::Act(const std::vector<Standstill>& hanging) {
+  if (action_ == HangAction::kWarn) return;
+  Task* task = suspect_ ? run_.tasks.Find(*suspect_) : nullptr;
+  if (task == nullptr || task->state != TaskState::kRunning) {
+    task = run_.tasks.Find(hanging.front().task);
   }
+  if (task == nullptr) return;
+  const auto own = std::find_if(hanging.begin(), hanging.end(),
+                                [&](const Standstill& each) { return each.task == task->id; });
+  std::string text = StandstillText(own != hanging.end() ? *own : hanging.front());
+  if (own == hanging.end()) {
+    absl::StrAppend(&text, "; by its stack it waits for ", task->id.ToString());
+  }
+  absl::StrAppend(&text, " (tony.task.hang-action)");
+  if (action_ == HangAction::kRestart) {
+    parts_.steps.End(*task, {TaskExit::Cause::kTimedOut, 0, 0, text, {}});
+    // A failure that the job tolerates ends nothing else, and the program still runs.
+    if (!run_.verdict && task->over() && task->attached()) parts_.executors.Dismiss(*task, text);
+    return;
+  }
+  Verdict verdict;
+  verdict.outcome = Outcome::kFailed;
+  verdict.reason = Reason::kTaskTimedOut;
+  verdict.guilty = task->id;
+  verdict.sentence = std::move(text);
+  parts_.ending.Decide(std::move(verdict));
 }
 
 }  // namespace tony::core

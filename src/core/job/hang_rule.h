@@ -2,7 +2,10 @@
 #pragma once
 
 #include <optional>
+#include <set>
+#include <vector>
 
+#include "core/job/job_input.h"
 #include "core/job/job_run.h"
 #include "core/judge/hang_watch.h"
 
@@ -13,7 +16,7 @@ struct JobParts;
 /// What follows when a job makes no progress.
 enum class HangAction {
   kWarn,     ///< a note, and the stacks are kept
-  kRestart,  ///< also: counts as a failure of the task that has stood still for longest
+  kRestart,  ///< also: counts as a failure of the task for which the others seem to wait
   kFail,     ///< also: the job fails
 };
 
@@ -24,11 +27,19 @@ struct HangSettings {
 
 /// The steps, each once while the job hangs (HangWatch), and anew after it has gone on:
 ///
-///   hangs ─▶ stacks kept, note ─ kLookAgain ─▶ stacks kept, note ─ kKeeping ─▶
-///   tony.task.hang-action
+///   hangs ─▶ stacks, note ─ kLookAgain ─▶ stacks, note ─ kKeeping ─▶ tony.task.hang-action
+///                 ▲                                          │
+///                 └────── somebody works: twice the pause ◀──┘
 ///
-/// Nothing is ended before the stacks have had time to be kept. Not thread safe: owned by the state
-/// machine.
+///  1. Nothing is ended before the stacks have had time to be kept.
+///  2. A task that computes, and whose program was at another place at the look before, works: it
+///     evaluates without naming a phase, say, and the others wait for it. Then nothing is ended,
+///     and there is another look, each after twice the pause. One that computes at the same place
+///     spins, and one that moves without computing polls: both are part of a hang.
+///  3. The action meets the task whose stacks are unlike those of most (StacksKept::suspect), or
+///     else the one that has stood still for longest: whom the others wait for, and not who waits.
+///
+/// Not thread safe: owned by the state machine.
 class HangRule {
  public:
   /// The pause between two looks at all tasks.
@@ -44,14 +55,17 @@ class HangRule {
   void On(const Task& task, const TaskUsage& usage) {
     watch_.On(task.id, task.attempt, usage, run_.now);
   }
+  /// What the newest look has found.
+  void On(const input::StacksKept& kept);
   /// Called when time has passed.
   void Check();
 
  private:
   enum class Step { kGoesOn, kKept, kKeptAgain, kActed };
 
-  void Advance(const Standstill& worst);
-  void Act(const Standstill& worst);
+  void Advance(const std::vector<Standstill>& hanging);
+  bool SomebodyWorks(const std::vector<Standstill>& hanging) const;
+  void Act(const std::vector<Standstill>& hanging);
 
   JobRun& run_;
   const JobParts& parts_;
@@ -60,6 +74,9 @@ class HangRule {
   Step step_ = Step::kGoesOn;
   int epoch_ = 0;                       ///< of the step
   TimePoint since_;                     ///< of the step
+  Duration pause_{0};                   ///< until the next look with stacks
+  std::optional<TaskId> suspect_;       ///< by the newest stacks
+  std::set<TaskId> moved_;              ///< between the newest two looks
   std::optional<TimePoint> looked_at_;  ///< the newest look at all tasks
 };
 

@@ -159,6 +159,15 @@ struct RendezvousWait {
   core::RendezvousWait wait;
 };
 
+/// The stacks that effect::KeepStacks has asked for are kept.
+struct StacksKept {
+  /// The task whose program is somewhere else than most, for which they seem to wait; nullopt:
+  /// there is none, or there are several.
+  std::optional<TaskId> suspect = {};
+  /// After a second look: tasks with a process that was at another place at the look before.
+  std::vector<TaskId> moved = {};
+};
+
 /// A user, the loss of the client or a signal asks for the end of the job.
 struct StopRequested {
   Reason reason = Reason::kKilledByUser;
@@ -176,6 +185,7 @@ using JobInput =
                  input::ExecutorAttached, input::ExecutorDetached, input::ExecutorRegistered,
                  input::TaskStarted, input::TaskEnded, input::Heartbeat, input::PortTaken,
                  input::TaskNote, input::TaskSilent, input::VisualizationListener,
-                 input::RanksPlanned, input::RendezvousWait, input::StopRequested, input::Tick>;
+                 input::RanksPlanned, input::RendezvousWait, input::StacksKept,
+                 input::StopRequested, input::Tick>;
 
 }  // namespace tony::core

@@ -184,6 +184,8 @@ void JobMachine::On(const input::TaskNote& note) {
   }
 }
 
+void JobMachine::On(const input::StacksKept& kept) { hang_rule_.On(kept); }
+
 void JobMachine::On(const input::StopRequested& request) {
   Verdict verdict;
   verdict.outcome = Outcome::kKilled;

@@ -103,6 +103,7 @@ class JobMachine {
   void On(const input::VisualizationListener& listener);
   void On(const input::RanksPlanned& planned);
   void On(const input::RendezvousWait& wait);
+  void On(const input::StacksKept& kept);
   void On(const input::StopRequested& request);
   void On(const input::Tick&);
 

@@ -107,6 +107,11 @@ std::optional<Duration> HangWatch::LimitOf(const Run& run) const {
   return std::max<Duration>(kLeast, FromSeconds(Seconds(gaps[rank]) * kTimesUsual));
 }
 
+bool HangWatch::Judges(const TaskId& task) const {
+  const auto found = runs_.find(task);
+  return found != runs_.end() && LimitOf(found->second).has_value();
+}
+
 std::vector<Standstill> HangWatch::Hanging() const {
   std::vector<Standstill> found;
   for (const auto& [task, run] : runs_) {

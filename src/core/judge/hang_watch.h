@@ -66,6 +66,8 @@ class HangWatch {
 
   /// The tasks that stand still, if the job hangs; the longest first. Empty: it does not.
   std::vector<Standstill> Hanging() const;
+  /// Whether the task names steps at a pace that is known.
+  bool Judges(const TaskId& task) const;
 
  private:
   struct Run {

@@ -150,7 +150,11 @@ Movement CompareStacks(const StackReport& before, const StackReport& after) {
       const auto found = places.find({task.task, process.pid});
       if (found == places.end() || !HasStack(process)) continue;
       ++movement.compared;
-      if (*found->second != after.stacks[MainStack(process)]) ++movement.moved;
+      if (*found->second == after.stacks[MainStack(process)]) continue;
+      ++movement.moved;
+      if (movement.tasks.empty() || movement.tasks.back() != task.task) {
+        movement.tasks.push_back(task.task);
+      }
     }
   }
   return movement;
@@ -172,6 +176,20 @@ std::string TopCall(const Stack& stack) {
   const std::string file = top.file.substr(top.file.rfind('/') + 1);
   if (top.line == 0) return absl::StrCat(top.function, " (", file, ")");
   return absl::StrCat(top.function, " (", file, ":", top.line, ")");
+}
+
+std::optional<TaskId> SuspectTask(const StackReport& report,
+                                  const std::vector<StackGroup>& groups) {
+  std::optional<TaskId> suspect;
+  for (const StackGroup& group : groups) {
+    if (!group.suspect) continue;
+    for (const ProcessIndex& member : group.members) {
+      const TaskId& task = report.tasks[member.task].task;
+      if (suspect && *suspect != task) return std::nullopt;
+      suspect = task;
+    }
+  }
+  return suspect;
 }
 
 std::string SuspectSentence(const StackReport& report, const std::vector<StackGroup>& groups) {

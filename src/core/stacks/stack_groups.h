@@ -1,6 +1,7 @@
 // Groups processes that are at the same place, and finds the few that are somewhere else.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -52,6 +53,7 @@ std::vector<StackGroup> GroupStacks(const StackReport& report, GroupBy by);
 struct Movement {
   size_t compared = 0;
   size_t moved = 0;
+  std::vector<TaskId> tasks;  ///< those of the processes that moved
 };
 Movement CompareStacks(const StackReport& before, const StackReport& after);
 
@@ -61,6 +63,9 @@ std::string ProcessName(const StackReport& report, const ProcessIndex& index);
 
 /// The innermost call for a sentence: "load_batch (train.py:12)". Empty if there is none.
 std::string TopCall(const Stack& stack);
+
+/// The one task whose processes are suspects; nullopt: there is none, or several tasks have some.
+std::optional<TaskId> SuspectTask(const StackReport& report, const std::vector<StackGroup>& groups);
 
 /// "worker:1 is in load_batch (train.py:12) while 3 others are in all_reduce (sync.py:7)"; empty if
 /// there is no suspect.

@@ -161,8 +161,10 @@ KeyGroup TaskOutputKeys() {
        .meaning = "What happens when a program that reports its steps (`TONY_PROGRESS`, "
                   "`tony.report()`) makes no progress and computes nothing, or keeps its GPUs busy "
                   "without progress. `warn`: a note, and the stacks of all processes are kept, "
-                  "twice within 30 s, for `tony stacks`. `restart`: after that the task counts as "
-                  "failed. `fail`: after that the job fails."},
+                  "twice within 30 s, for `tony stacks`. `restart`: after that the task for which "
+                  "the others seem to wait counts as failed. `fail`: after that the job fails. "
+                  "Neither happens while one of the programs computes and is at another place at "
+                  "each look: it does something that it does not report."},
       {.name = "tony.task.hang-limit-ms",
        .type = ValueType::kMilliseconds,
        .default_value = "0",

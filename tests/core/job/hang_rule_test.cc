@@ -15,6 +15,7 @@ namespace tony::core {
 namespace {
 
 using std::chrono::seconds;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -22,13 +23,14 @@ using ::testing::IsEmpty;
 class HangRuleTest : public ::testing::Test {
  protected:
   /// Two workers that train with a step each five seconds.
-  void Run(HangAction action, int retry_count = 0) {
+  void Run(HangAction action, int retry_count = 0, bool tolerant = false) {
     JobDescription job;
+    job.fail_on_worker_failure = !tolerant;
     job.types.resize(1);
     job.types[0].name = "worker";
     job.types[0].instances = 2;
     job.retry_count = retry_count;
-    machine_ = std::make_unique<JobMachine>(job, HangSettings{.action = action});
+    machine_ = std::make_unique<JobMachine>(job, HangSettings{.action = action, .limit = limit_});
     Apply(input::Start{1, ""});
     for (const std::string id : {"c0", "c1"}) {
       Container container;
@@ -61,9 +63,10 @@ class HangRuleTest : public ::testing::Test {
         stepped_ = now_;
         cpu_ += 10;
       }
+      computed_ += 10;
       for (const std::string id : {"c0", "c1"}) {
         TaskUsage usage;
-        usage.cpu_seconds = cpu_;
+        usage.cpu_seconds = id == computes_ ? computed_ : cpu_;
         usage.progress.emplace();
         usage.progress->step = step_;
         usage.progress->idle_seconds = std::chrono::duration<double>(now_ - stepped_).count();
@@ -97,6 +100,9 @@ class HangRuleTest : public ::testing::Test {
   int64_t step_ = -1;
   TimePoint stepped_;
   double cpu_ = 0;
+  std::chrono::milliseconds limit_{0};
+  std::string computes_;  ///< container of a task that computes also without a step
+  double computed_ = 0;
   std::vector<std::string> effects_;
 };
 
@@ -135,6 +141,73 @@ TEST_F(HangRuleTest, RestartsAfterTheStacksAreKept) {
   Start(1);
   Pass(seconds(300), 0);  // the new run has named no step
   EXPECT_THAT(TakeEffects(), IsEmpty());
+}
+
+TEST_F(HangRuleTest, TheSuspectOfTheStacksIsTheOneThatRestarts) {
+  Run(HangAction::kRestart, /*retry_count=*/1);
+  Pass(seconds(95), 0);
+  Apply(input::StacksKept{.suspect = TaskId("worker", 1)});
+  TakeEffects();
+  Pass(seconds(5), 0);
+  EXPECT_THAT(TakeEffects(),
+              ElementsAre(HasSubstr("epoch: worker:1 was stopped because it ran longer than "
+                                    "allowed: worker:1 has named no step for 1m 40s")));
+}
+
+TEST_F(HangRuleTest, ASuspectThatComputesAtTheSamePlaceIsStillTheSuspect) {
+  computes_ = "c1";
+  Run(HangAction::kFail);
+  Pass(seconds(95), 0);
+  Apply(input::StacksKept{.suspect = TaskId("worker", 1)});
+  Pass(seconds(5), 0);
+  ASSERT_TRUE(machine_->verdict());
+  EXPECT_EQ(machine_->verdict()->guilty, (TaskId{"worker", 1}));
+  EXPECT_THAT(machine_->verdict()->sentence,
+              AllOf(HasSubstr("worker:0 has named no step for 1m 40s"),
+                    HasSubstr("by its stack it waits for worker:1")));
+}
+
+TEST_F(HangRuleTest, ATaskThatComputesAndMovesIsLeftToIt) {
+  computes_ = "c1";
+  limit_ = seconds(60);
+  Run(HangAction::kRestart, /*retry_count=*/1);
+  Pass(seconds(65), 0);
+  EXPECT_THAT(TakeEffects(), ElementsAre(HasSubstr("keep: The job seems to hang: worker:0")));
+  // Each look with twice the pause, and five seconds for the answer.
+  for (const int pause : {30, 60, 120, 240}) {
+    Pass(seconds(pause), 0);
+    EXPECT_THAT(TakeEffects(), ElementsAre(HasSubstr("again: The job still hangs: worker:0")));
+    Apply(input::StacksKept{.moved = {TaskId("worker", 1)}});
+    Pass(seconds(5), 0);
+    EXPECT_THAT(TakeEffects(), IsEmpty());
+  }
+  Pass(seconds(5), 1);  // the evaluation is over
+  EXPECT_THAT(TakeEffects(), ElementsAre("note: The job makes progress again"));
+  Pass(seconds(50), 1);
+  Pass(seconds(65), 0);
+  EXPECT_THAT(TakeEffects(), ElementsAre(HasSubstr("keep: The job seems to hang")));
+  Pass(seconds(30), 0);
+  EXPECT_THAT(TakeEffects(), ElementsAre(HasSubstr("again"))) << "the pause is short again";
+}
+
+TEST_F(HangRuleTest, ATaskThatComputesAtTheSamePlaceSpins) {
+  computes_ = "c1";
+  Run(HangAction::kFail);
+  Pass(seconds(95), 0);
+  // worker:0 moves without computing: it polls. worker:1 computes without moving.
+  Apply(input::StacksKept{.moved = {TaskId("worker", 0)}});
+  Pass(seconds(5), 0);
+  EXPECT_TRUE(machine_->verdict());
+}
+
+TEST_F(HangRuleTest, TheProgramOfATaskWhoseFailureIsToleratedIsEndedToo) {
+  Run(HangAction::kRestart, /*retry_count=*/0, /*tolerant=*/true);
+  Pass(seconds(95), 0);
+  Apply(input::StacksKept{.suspect = TaskId("worker", 1)});  // worker:0 is the chief
+  TakeEffects();
+  Pass(seconds(5), 0);
+  EXPECT_FALSE(machine_->verdict()) << "worker:0 goes on";
+  EXPECT_THAT(TakeEffects(), ElementsAre("shutdown c1"));
 }
 
 TEST_F(HangRuleTest, FailsWithoutABudget) {

@@ -227,6 +227,7 @@ struct InputRenderer {
   std::string operator()(const input::VisualizationListener& event) {
     return "visualization of " + event.container_id;
   }
+  std::string operator()(const input::StacksKept&) { return "stacks kept"; }
   std::string operator()(const input::RanksPlanned& event) {
     return absl::StrCat("plan of ", event.container_id, " epoch=", event.epoch);
   }

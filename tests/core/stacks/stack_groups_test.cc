@@ -169,6 +169,23 @@ TEST_F(StackGroupsTest, ComparesTwoReports) {
   const Movement movement = CompareStacks(before, std::move(builder_).Take());
   EXPECT_EQ(movement.compared, 2u);
   EXPECT_EQ(movement.moved, 1u);
+  EXPECT_EQ(movement.tasks, std::vector<TaskId>{TaskId("worker", 1)});
+}
+
+TEST_F(StackGroupsTest, TheSuspectIsATaskIfItIsOneOnly) {
+  const auto suspect = [this] {
+    report_ = std::exchange(builder_, StackReportBuilder{0, kRoom}).Take();
+    return SuspectTask(report_, GroupStacks(report_, GroupBy::kMainThread));
+  };
+  for (int i = 0; i < 3; ++i) Add(i, {Process(20 + i, Dump({"reduce"}))});
+  EXPECT_EQ(suspect(), std::nullopt);
+  for (int i = 0; i < 3; ++i) Add(i, {Process(20 + i, Dump({"reduce"}))});
+  Add(3, {Process(30, Dump({"load"})), Process(31, Dump({"read"}))});
+  EXPECT_EQ(suspect(), TaskId("worker", 3));
+  for (int i = 0; i < 5; ++i) Add(i, {Process(20 + i, Dump({"reduce"}))});
+  Add(5, {Process(30, Dump({"load"}))});
+  Add(6, {Process(31, Dump({"load"}))});
+  EXPECT_EQ(suspect(), std::nullopt) << "two tasks";
 }
 
 TEST_F(StackGroupsTest, TextShowsAllThreadsIfWanted) {

@@ -273,6 +273,8 @@ class PageTest(Visits):
         page.uncheck("text=hide others")
         page.keyboard.press("Tab")
         page.fill("#logs input.pattern", "")
+        # What is looked for is read for, and a pattern follows what is typed with a delay.
+        expect(page.locator("#logs [role=status] .group")).to_have_count(0)
         # From the start on only as much is read as somebody looks at.
         page.select_option("#logs select[aria-label=Time]", label="all")
         expect(place).to_contain_text("2,000 lines, and more below", timeout=DEADLINE_MILLIS)

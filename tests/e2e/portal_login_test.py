@@ -30,7 +30,7 @@ class PortalLoginTest(page_test.Visits, portal_test.SharedPortalCase):
         certificate, key = self.make_certificate()
         lines = (self.line("alice:control", "correct horse"), self.line("bob:view", "battery staple"))
         users = self.file("users", "".join(lines))
-        self.start("--certificate", certificate, "--key", key, "--users", users)
+        portal_test.SharedPortalCase.start(self, "--certificate", certificate, "--key", key, "--users", users)
         page = self.browser.new_context(ignore_https_errors=True, viewport={"width": 900, "height": 600}).new_page()
         page.set_default_timeout(DEADLINE_MILLIS)
         page.on("console", lambda message: self.complaints.append(message.text)

@@ -151,7 +151,7 @@ class YarnPageTest(page_test.Visits):
 
         # The portal follows the job to its end.
         portal = self.enter(self.start_portal())
-        expect(portal.locator(".job .name")).to_have_text(["trained on YARN"], timeout=PATIENCE_MILLIS)
+        expect(portal.locator(".job .name")).to_contain_text(["trained on YARN"], timeout=PATIENCE_MILLIS)
         portal.get_by_role("link", name="trained on YARN").click()
         expect(portal.locator("h1")).to_contain_text("RUNNING", timeout=PATIENCE_MILLIS)
         self.gate.write(2)
@@ -167,7 +167,7 @@ class YarnPageTest(page_test.Visits):
         # Nothing of the cluster is left but what the portal has copied.
         cluster.run_script("stop", cluster.folder)
         late = self.enter(self.start_portal())
-        expect(late.locator(".job .name")).to_have_text(["trained on YARN"], timeout=PATIENCE_MILLIS)
+        expect(late.locator(".job .name")).to_contain_text(["trained on YARN"], timeout=PATIENCE_MILLIS)
         expect(late.locator(".fresh")).to_contain_text("as they were when it last answered", timeout=PATIENCE_MILLIS)
         self.picture(late, "portal-list")
         late.get_by_role("link", name="trained on YARN").click()

@@ -173,6 +173,9 @@ absl::StatusOr<std::unique_ptr<TlsServer>> TlsServer::CreateForBrowsers(
     return absl::InvalidArgumentError("there is no private key in PEM format without a passphrase");
   }
   if (!fits) return absl::InvalidArgumentError("the key is not the certificate's");
+  // OpenSSL keeps state of this thread for the library, which another thread may free: at this
+  // thread's end OpenSSL would use it all the same.
+  OPENSSL_thread_stop_ex(library.get());
   return std::make_unique<OpenSslServer>(std::move(context), std::move(library));
 }
 

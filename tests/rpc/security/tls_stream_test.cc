@@ -3,8 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <future>
 #include <memory>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "rpc/security/certificate_authority.h"
 #include "tests/rpc/security/tls_peer.h"
@@ -54,6 +57,25 @@ TEST(TlsStream, MayOutliveItsServer) {
   EXPECT_EQ(stream->Write("y", 1).state, IoResult::State::kMoved);
   EXPECT_EQ(SSL_read(peer.ssl(), &byte, 1), 1);
   EXPECT_EQ(byte, 'y');
+}
+
+// OpenSSL keeps state for each thread, and looks at it once more when the thread ends.
+TEST(TlsStream, AServersThreadMayEndAfterIt) {
+  for (int i = 0; i < 20; ++i) {
+    std::promise<std::unique_ptr<TlsServer>> made;
+    std::promise<void> over;
+    std::thread maker([&] {
+      made.set_value(MakeServer());
+      over.get_future().wait();
+    });
+    std::unique_ptr<TlsServer> server = made.get_future().get();
+    server.reset();
+    // What was freed has other contents now.
+    const std::vector<std::string> other(1000, std::string(200, 'x'));
+    over.set_value();
+    maker.join();
+    EXPECT_EQ(other.size(), 1000U);
+  }
 }
 
 }  // namespace

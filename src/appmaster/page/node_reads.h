@@ -46,7 +46,7 @@ class NodeReads {
   /// Of the questions of AskAll(), this many wait at the same time.
   static constexpr size_t kAtOnce = 16;
   /// Calls of AskAll() at the same time.
-  static constexpr size_t kMostRounds = 3;
+  static constexpr size_t kMostRounds = 8;
 
   /// All references must outlive this object.
   NodeReads(EventLoop& loop, const core::JobMachine& machine, rpc::ExecutorService& executors)

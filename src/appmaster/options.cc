@@ -26,6 +26,9 @@ constexpr char kUsage[] =
 
 // No row is required: the rule "a folder, unless on YARN" spans two.
 OptionTable TableOf(Options& options, bool& on_yarn) {
+  const auto descriptor = [](const std::string& text) {
+    return ParseNumber<int>(text, "a descriptor");
+  };
   return {
       {.name = "job-folder",
        .value = "FOLDER",
@@ -39,16 +42,12 @@ OptionTable TableOf(Options& options, bool& on_yarn) {
        .value = "NUMBER",
        .repeatable = true,
        .meaning = "the lock of the job's checkpoint folder or step, which its executors inherit",
-       .store = StoreItem(
-           options.lock_fds,
-           [](const std::string& text) { return ParseNumber<int>(text, "a descriptor"); })},
+       .store = StoreItem(options.lock_fds, descriptor)},
       {.name = "page-fd",
        .value = "NUMBER",
        .repeatable = true,
        .meaning = "twice: the bound socket of the job's page, and that of its program's page",
-       .store = StoreItem(
-           options.page_fds,
-           [](const std::string& text) { return ParseNumber<int>(text, "a descriptor"); })},
+       .store = StoreItem(options.page_fds, descriptor)},
       {.name = "launcher-fd",
        .value = "NUMBER",
        .meaning = "a socket whose other end an external launcher holds, which starts the executors",

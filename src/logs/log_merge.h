@@ -1,6 +1,7 @@
 // Lines of several logs as one, by time, page by page.
 #pragma once
 
+#include <chrono>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
@@ -22,6 +23,9 @@ struct MergePlace {
 
   auto operator<=>(const MergePlace&) const = default;
 };
+
+/// Lines that are younger may not be in their log yet.
+inline constexpr std::chrono::milliseconds kWritingTime{100};
 
 /// One of the logs to merge.
 struct MergeSource {

@@ -2,7 +2,6 @@
 #include "pagedata/folder_job_logs.h"
 
 #include <algorithm>
-#include <chrono>
 #include <memory>
 #include <utility>
 
@@ -12,13 +11,11 @@
 #include "history/first_error.h"
 #include "history/job_logs.h"
 #include "logs/log_merge.h"
+#include "pagedata/merge_range.h"
 #include "pagedata/raw_log.h"
 
 namespace tony::pagedata {
 namespace {
-
-/// Lines that are younger may not be in their log yet.
-constexpr std::chrono::milliseconds kWritingTime{100};
 
 absl::StatusOr<history::LogSelection> SelectionOf(const core::JobView& view,
                                                   const web::MergeWish& wish) {
@@ -36,20 +33,12 @@ absl::StatusOr<history::LogSelection> SelectionOf(const core::JobView& view,
 
 absl::StatusOr<logs::MergeRange> RangeOf(const core::JobView& view, const web::MergeWish& wish,
                                          int64_t now_millis) {
-  logs::MergeRange range;
-  if (wish.cursor) range.place = wish.cursor->place;
-  range.since = std::max<int64_t>(0, wish.since_millis);
-  range.pattern = wish.match;
-  range.lines = wish.limit;
-  if (!wish.level.empty()) {
-    TONY_ASSIGN_OR_RETURN(range.level, ParseLogLevel(wish.level));
-  }
-  if (!wish.match.empty()) TONY_RETURN_IF_ERROR(logs::CheckLogPattern(wish.match));
+  TONY_ASSIGN_OR_RETURN(logs::MergeRange range, MergeRangeOf(wish));
   // While programs write, a line without an end is not shown: its rest would be missing for ever.
   range.open_ends = std::none_of(view.tasks.begin(), view.tasks.end(), [](const auto& task) {
     return task.last.state == core::TaskState::kRunning;
   });
-  if (!view.verdict) range.horizon = now_millis - kWritingTime.count();
+  if (!view.verdict) range.horizon = now_millis - logs::kWritingTime.count();
   return range;
 }
 

@@ -143,6 +143,19 @@ class Visits(JobTest):
         if os.environ.get("TONY_PICTURES"):
             page.screenshot(path=f"{os.environ['TONY_PICTURES']}/{name}.png", full_page=True)
 
+    def assert_stop_asks_and_stops(self, page, job):
+        """Stop takes no for an answer; after a yes the job ends, and its page says so."""
+        page.click("text=Stop …")
+        page.click("text=Keep it running")
+        browsers.expect(page.locator("dialog")).to_have_count(0)
+        browsers.expect(page.locator("h1")).to_contain_text("RUNNING")
+        page.click("text=Stop …")
+        page.fill("dialog input", "seen enough")
+        page.click("text=Stop the job")
+        self.assert_ends(job, 4)
+        browsers.expect(page.locator("h1")).to_contain_text("KILLED", timeout=DEADLINE_MILLIS)
+        self.assertEqual(page.evaluate("() => window.violations"), [])
+
     def row(self, page, task):
         """The row of a task in the table."""
         return page.locator("#tasks .task", has=page.get_by_role("rowheader", name=task, exact=True))
@@ -168,16 +181,7 @@ class PageTest(Visits):
         browsers.expect(twin).to_contain_text("failed at run 1", timeout=DEADLINE_MILLIS)
         browsers.expect(page.locator("#timeline")).to_contain_text("the job began anew", timeout=DEADLINE_MILLIS)
 
-        page.click("text=Stop …")
-        page.click("text=Keep it running")
-        browsers.expect(page.locator("dialog")).to_have_count(0)
-        browsers.expect(page.locator("h1")).to_contain_text("RUNNING")
-        page.click("text=Stop …")
-        page.fill("dialog input", "seen enough")
-        page.click("text=Stop the job")
-        self.assert_ends(job, 4)
-        browsers.expect(page.locator("h1")).to_contain_text("KILLED", timeout=DEADLINE_MILLIS)
-        self.assertEqual(page.evaluate("() => window.violations"), [])
+        self.assert_stop_asks_and_stops(page, job)
 
     def test_a_task_that_starts_again_alone_is_marked_in_charts_and_the_timeline_says_where_the_time_went(self):
         job = self.submit(f'echo step=1 > "$TONY_PROGRESS"; read < {self.gate.path}', workers=2,

@@ -74,15 +74,7 @@ class TrainingTest(examples.TensorFlowParameterServer, page_test.Visits):
         self.assert_runs(page, 2)
         self.assertTrue(page.evaluate("() => window.kept"), "the page was loaded again")
 
-        page.click("text=Stop …")
-        page.click("text=Keep it running")
-        browsers.expect(page.locator("dialog")).to_have_count(0)
-        page.click("text=Stop …")
-        page.fill("dialog input", "seen enough")
-        page.click("text=Stop the job")
-        self.assert_ends(job, 4)
-        browsers.expect(page.locator("h1")).to_contain_text("KILLED", timeout=DEADLINE_MILLIS)
-        self.assertEqual(page.evaluate("() => window.violations"), [])
+        self.assert_stop_asks_and_stops(page, job)
         # The two times at which nobody answered: while the ApplicationMaster was lost, and at the end.
         self.assertEqual([one for one in self.complaints if "Failed to load resource" not in one], [])
 

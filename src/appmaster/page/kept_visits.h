@@ -12,8 +12,8 @@ namespace tony::appmaster {
 /// need another address after a restart.
 void KeepVisits(const std::string& path, const web::CodeAccess::Kept& kept);
 
-/// What KeepVisits() has written; empty members if the file cannot be understood; nullopt – there
-/// is none, so the page had no visitors.
+/// Returns the contents of a file of KeepVisits(); empty members if the file cannot be understood;
+/// nullopt – there is none, so the page had no visitors.
 std::optional<web::CodeAccess::Kept> ReadKeptVisits(const std::string& path);
 
 }  // namespace tony::appmaster

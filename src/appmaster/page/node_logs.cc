@@ -13,6 +13,7 @@
 #include "history/job_logs.h"
 #include "logs/error_finder.h"
 #include "logs/log_block.h"
+#include "pagedata/merge_range.h"
 #include "pagedata/raw_log.h"
 #include "rpc/convert/log_lines.h"
 
@@ -142,10 +143,7 @@ void NodeLogs::ReadBlock(const web::LogName& name, int64_t offset, size_t limit,
   NodeQuestion question = QuestionOf(name);
   question.wish.set_offset(offset);
   question.wish.set_limit_bytes(static_cast<int64_t>(limit));
-  reads_.Ask(std::move(question), [take](absl::StatusOr<v1::LogLines> lines) {
-    if (!lines.ok()) return take(lines.status());
-    take(rpc::FromProto(*std::move(lines)));
-  });
+  AskForBlock(std::move(question), std::move(take));
 }
 
 void NodeLogs::Search(const web::LogName& name, const logs::LogSearch& search, Abandoned abandoned,
@@ -160,7 +158,11 @@ void NodeLogs::Search(const web::LogName& name, const logs::LogSearch& search, A
   pattern.set_pattern(search.pattern);
   pattern.set_context(static_cast<int32_t>(search.context));
   pattern.set_hits(static_cast<int32_t>(search.hits));
-  reads_.Ask(std::move(question), [take](absl::StatusOr<v1::LogLines> lines) {
+  AskForBlock(std::move(question), std::move(take));
+}
+
+void NodeLogs::AskForBlock(NodeQuestion question, Take<logs::LogBlock> take) {
+  reads_.Ask(std::move(question), [take = std::move(take)](absl::StatusOr<v1::LogLines> lines) {
     if (!lines.ok()) return take(lines.status());
     take(rpc::FromProto(*std::move(lines)));
   });
@@ -201,15 +203,11 @@ NodeLogs::Chosen NodeLogs::Choose(const core::JobView& view, const std::string& 
 
 void NodeLogs::MergeOwn(const web::MergeWish& wish, Abandoned abandoned,
                         Take<web::MergedLines> take) {
-  logs::MergeRange range;
-  range.since = std::max<int64_t>(0, wish.since_millis);
-  range.lines = wish.limit;
-  range.pattern = wish.match;
-  if (wish.cursor) range.place = wish.cursor->place;
-  if (!wish.level.empty()) range.level = *ParseLogLevel(wish.level);
+  const absl::StatusOr<logs::MergeRange> range = pagedata::MergeRangeOf(wish);
+  if (!range.ok()) return take(range.status());
   worker_.Run<web::MergedLines>(
       std::move(abandoned),
-      [this, range](const Worker::Stop& stop) -> absl::StatusOr<web::MergedLines> {
+      [this, range = *range](const Worker::Stop& stop) -> absl::StatusOr<web::MergedLines> {
         TONY_ASSIGN_OR_RETURN(
             logs::MergedPage merged,
             logs::MergeLogs({{own_log_, true}}, range, logs::OutOfTime(clock_, stop)));
@@ -300,7 +298,7 @@ web::MergedLines NodeLogs::PageOf(std::vector<NodeAnswer> answers, std::vector<s
   if (waits && wish.cursor) parts.clear();
   web::MergedLines page =
       MergeAnswers(std::move(parts), wish.cursor.value_or(web::MergeCursor{}), wish.limit);
-  // Who has come so far goes on from there, even if nobody answers this time.
+  // A follower goes on from its cursor, even if nobody answers this time.
   if (wish.cursor) page.empty = false;
   Limit(notes);
   page.notes = std::move(notes);

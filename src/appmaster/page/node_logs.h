@@ -59,6 +59,7 @@ class NodeLogs : public web::JobLogs {
 
   /// The tasks of `selection` (history::LogSelection::task) that have a container.
   Chosen Choose(const core::JobView& view, const std::string& selection) const;
+  void AskForBlock(NodeQuestion question, Take<logs::LogBlock> take);
   void MergeOwn(const web::MergeWish& wish, Abandoned abandoned, Take<web::MergedLines> take);
   /// The page of what the executors have answered.
   web::MergedLines PageOf(std::vector<NodeAnswer> answers, std::vector<std::string> notes,

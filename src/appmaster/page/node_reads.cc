@@ -10,6 +10,14 @@
 #include "rpc/convert/log_lines.h"
 
 namespace tony::appmaster {
+namespace {
+
+absl::Status TooMany() {
+  return absl::ResourceExhaustedError(
+      "too many requests wait for executors; ask again in a second");
+}
+
+}  // namespace
 
 /// Questions to many executors, on their way.
 struct NodeReads::Round {
@@ -34,8 +42,7 @@ void NodeReads::Ask(NodeQuestion question, std::chrono::seconds patience, const 
         absl::UnavailableError(absl::StrCat("the executor of ", name, " has no connection")));
   }
   if (waiting_.size() >= kMostWaiting) {
-    return take(absl::ResourceExhaustedError(
-        "too many requests wait for executors; ask again in a second"));
+    return take(TooMany());
   }
   const int64_t request = ++last_request_;
   question.wish.set_request(request);
@@ -71,9 +78,7 @@ void NodeReads::AskAll(std::vector<NodeQuestion> questions, web::JobLogs::Abando
   auto round = std::make_shared<Round>();
   const bool crowded = rounds_ >= kMostRounds;
   for (const NodeQuestion& question : questions) {
-    round->answers.push_back(
-        {question.task, absl::ResourceExhaustedError(
-                            "too many requests wait for executors; ask again in a second")});
+    round->answers.push_back({question.task, TooMany()});
   }
   if (crowded || questions.empty()) return take(std::move(round->answers));
   round->questions = std::move(questions);

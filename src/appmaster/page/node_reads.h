@@ -17,13 +17,13 @@
 
 namespace tony::appmaster {
 
-/// What an executor is asked.
+/// A question to the executor of a task.
 struct NodeQuestion {
   core::TaskId task;
   v1::ReadLog wish;  ///< without a number
 };
 
-/// What its executor has answered, or why there is no answer, with the codes of
+/// The executor's answer to a question, or the reason why there is none, with the codes of
 /// NodeReads::AskAll(): Unavailable – nobody could be asked.
 struct NodeAnswer {
   core::TaskId task;
@@ -43,7 +43,7 @@ class NodeReads {
   static constexpr std::chrono::seconds kPatienceWithMany{2};
   /// Questions that wait at the same time; answers of some 2 MiB at most.
   static constexpr size_t kMostWaiting = 64;
-  /// Of the questions of AskAll(), this many wait at the same time.
+  /// Limit on the questions of one AskAll() that wait at the same time.
   static constexpr size_t kAtOnce = 16;
   /// Calls of AskAll() at the same time.
   static constexpr size_t kMostRounds = 8;

@@ -48,8 +48,8 @@ struct PageProxy {
   std::string administrators;
 };
 
-/// What distinguishes a cluster from others that share its file system: its ResourceManagers'
-/// addresses.
+/// Returns the name that tells a cluster from others that share its file system: its
+/// ResourceManagers' addresses.
 std::string ClusterName(const std::vector<hadoop::Endpoint>& resource_managers);
 
 /// The cluster's servers, the user's identity there, and the place of our files. Thread safe

@@ -4,12 +4,10 @@
 #include <cmath>
 
 #include "absl/strings/str_format.h"
+#include "core/tasks/progress_dates.h"
 
 namespace tony::core {
 namespace {
-
-/// Messages take their time: a program may name a step before it is heard that it runs.
-constexpr int64_t kTolerance = 2'000;
 
 /// Enough for ten seconds each in a run of an hour; longer runs have longer stretches anyway.
 constexpr int kStretches = 360;
@@ -105,7 +103,8 @@ int64_t JobFacts::FirstStepMillis(const TaskId& task) const {
 
 bool JobFacts::InAttempt(int64_t unix_millis) const {
   const int64_t began = view().attempt_began_millis;
-  return began > 0 && unix_millis >= began - kTolerance && unix_millis <= end_millis() + kTolerance;
+  return began > 0 && unix_millis >= began - kProgressToleranceMillis &&
+         unix_millis <= end_millis() + kProgressToleranceMillis;
 }
 
 std::string MebibytesText(double mebibytes) {

@@ -5,13 +5,12 @@
 #include <utility>
 #include <variant>
 
+#include "core/tasks/progress_dates.h"
+
 namespace tony::core {
 namespace {
 
 using Phase = JobTimeline::Phase;
-
-/// Messages take their time: a program may name a step before it is heard that it runs.
-constexpr int64_t kTolerance = 2'000;
 
 Phase PhaseOf(const TaskChanged& change) {
   switch (change.state) {
@@ -100,8 +99,8 @@ void JobTimeline::Measure(const TaskMeasured& measured, int64_t unix_millis) {
     return;
   }
   int& stepped = stepped_[measured.task];
-  if (stepped == measured.attempt || first + kTolerance < run->second.begin_millis ||
-      first > unix_millis + kTolerance) {
+  if (stepped == measured.attempt || first + kProgressToleranceMillis < run->second.begin_millis ||
+      first > unix_millis + kProgressToleranceMillis) {
     return;
   }
   stepped = measured.attempt;

@@ -8,6 +8,9 @@
 
 namespace tony::core {
 
+/// Messages take their time: a program may name a step so long before it is heard that it runs.
+inline constexpr int64_t kProgressToleranceMillis = 2'000;
+
 /// The measurement has waited for so long before it is sent: what was ago is longer ago now.
 void AgeProgress(Duration waited, TaskUsage& usage);
 

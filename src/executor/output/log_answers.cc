@@ -193,7 +193,7 @@ void LogAnswers::Answer(const v1::ReadLog& wish) {
   }
   Run(wish.request(),
       [this, merge = wish.merge(), range = *std::move(range)](const auto& stop) mutable {
-        range.horizon = clock_.UnixMillis() - kWritingTime.count();
+        range.horizon = clock_.UnixMillis() - logs::kWritingTime.count();
         return Merge(folder_, merge, range, logs::OutOfTime(clock_, stop));
       });
 }

@@ -22,9 +22,6 @@ class LogAnswers {
   /// byte takes eight.
   static constexpr int64_t kMostBytes = 256 * 1024;
 
-  /// Lines of a merge that are younger may not be in their log yet.
-  static constexpr std::chrono::milliseconds kWritingTime{100};
-
   using Send = std::function<void(v1::LogLines lines)>;
 
   /// `folder`: the container's log folder. `loop` and `clock` must outlive this object.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/clock.h"
+#include "logs/log_merge.h"
 #include "tests/common/loop_driver.h"
 #include "tests/logs/timed_log.h"
 #include "tests/os/temporary_folder.h"
@@ -170,7 +171,7 @@ TEST_F(LogAnswersTest, MergesTheStreamsOfAllAttempts) {
   EXPECT_EQ(lines.merged().rows(1).text(), "half");
   EXPECT_FALSE(lines.merged().more());
   // It says up to when it has given everything.
-  EXPECT_GE(lines.merged().place_millis(), before - LogAnswers::kWritingTime.count());
+  EXPECT_GE(lines.merged().place_millis(), before - logs::kWritingTime.count());
   merge.set_standard_output(false);
   merge.set_standard_error(false);
   merge.set_executor(true);

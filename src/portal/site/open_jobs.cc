@@ -14,6 +14,7 @@
 #include "os/files/folder_trust.h"
 #include "pagedata/folder_job_logs.h"
 #include "pagedata/folder_logs.h"
+#include "pagedata/kept_stacks.h"
 #include "pagedata/previous_run.h"
 #include "pagedata/recorded_job_source.h"
 #include "portal/index/job_place.h"
@@ -78,7 +79,11 @@ class OpenJobs::OpenJob {
         source_(std::move(source)),
         tails_(source_->stored().folder),
         logs_(loop, clock, source_->stored().folder),
-        api_({.loop = loop, .job = *source_, .logs = HasLogs() ? &logs_ : nullptr}),
+        kept_stacks_(loop, source_->stored().folder),
+        api_({.loop = loop,
+              .job = *source_,
+              .logs = HasLogs() ? &logs_ : nullptr,
+              .kept_stacks = &kept_stacks_}),
         site_({access_, tails_, [this]() -> const core::ObservedJob& { return source_->Job(); },
                [&clock] { return clock.UnixMillis(); }, &api_}),
         previous_(loop, WishOf(*source_)),
@@ -140,6 +145,7 @@ class OpenJobs::OpenJob {
   const std::unique_ptr<RecordedJobSource> source_;
   pagedata::FolderLogs tails_;
   pagedata::FolderJobLogs logs_;
+  pagedata::FolderKeptStacks kept_stacks_;
   web::Api api_;
   web::JobSite site_;
   pagedata::PreviousRuns previous_;

@@ -244,7 +244,6 @@ void Api::ShowPrevious(const Call& call) {
   });
 }
 
-// The answer may outlive this object, so it holds nothing of it.
 void Api::ShowStacks(const Call& call) {
   JobStacks* const stacks = parts_.stacks;
   if (!parts_.direct) {
@@ -253,19 +252,30 @@ void Api::ShowStacks(const Call& call) {
         503, absl::StrCat("Stacks are not shown through a proxy; ", command, " shows them."),
         command));
   }
-  if (!call.request.post) {
-    return call.respond(JsonResponse(Dump(StacksJson(stacks ? stacks->last() : nullptr))));
+  if (call.request.post) return TakeStacks(call);
+  if (parts_.kept_stacks == nullptr) {
+    return call.respond(JsonResponse(Dump(StacksJson(stacks ? stacks->last() : nullptr, {}))));
   }
+  parts_.kept_stacks->Read(
+      call.job.view, call.request.abandoned,
+      [respond = call.respond, stacks](const absl::StatusOr<KeptStacksPage>& kept) {
+        if (!kept.ok()) return respond(ProblemResponse(429, std::string(kept.status().message())));
+        respond(JsonResponse(Dump(StacksJson(stacks ? stacks->last() : nullptr, *kept))));
+      });
+}
+
+// The answer may outlive this object, so it holds nothing of it.
+void Api::TakeStacks(const Call& call) {
   if (!IsJson(call.request)) return call.respond(NoJson());
   const Json body = Json::parse(call.request.body, nullptr, false);
   if (!body.is_object() || !body.empty()) {
     return call.respond(ProblemResponse(400, "The body must be an empty JSON object: {}."));
   }
-  if (stacks == nullptr || call.job.view.verdict) {
+  if (parts_.stacks == nullptr || call.job.view.verdict) {
     return call.respond(ProblemResponse(409, "No program of the job runs any more."));
   }
-  stacks->TakeAll([respond = call.respond](const absl::StatusOr<core::StackReport>& report) {
-    if (report.ok()) return respond(JsonResponse(Dump(StacksJson(&*report))));
+  parts_.stacks->TakeAll([respond = call.respond](const absl::StatusOr<core::StackReport>& report) {
+    if (report.ok()) return respond(JsonResponse(Dump(StacksJson(&*report, {}))));
     respond(ProblemResponse(503, std::string(report.status().message())));
   });
 }

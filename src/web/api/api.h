@@ -27,6 +27,7 @@ class Api {
     JobSource& job;
     JobLogs* logs = nullptr;      ///< null: the logs lie on other machines and cannot be read here
     JobStacks* stacks = nullptr;  ///< null: none can be taken
+    KeptStacks* kept_stacks = nullptr;  ///< null: none are kept where this program could read them
     /// The API is reached directly. Otherwise a proxy lies between, which takes GET only, drops
     /// headers, holds streams back, and has one origin for all its users.
     bool direct = true;
@@ -67,6 +68,7 @@ class Api {
   void ShowMetrics(const Call& call);
   void ShowAdvice(const Call& call);
   void ShowStacks(const Call& call);
+  void TakeStacks(const Call& call);
   void MergeLogs(const Call& call);
   void ShowLog(const Call& call);
   void Stop(const Call& call);

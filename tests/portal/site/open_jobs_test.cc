@@ -5,10 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "common/fake_clock.h"
+#include "os/files/files.h"
 #include "tests/client/job_folders.h"
 #include "tests/common/loop_driver.h"
 
@@ -19,8 +21,8 @@ using ::testing::HasSubstr;
 
 class OpenJobsTest : public ::testing::Test {
  protected:
-  /// Asks for the events of job `number`, as a stream or once.
-  web::HttpResponse Ask(size_t number, bool stream) {
+  /// Asks for the events of job `number`, as a stream or once, or for something else of it.
+  web::HttpResponse Ask(size_t number, bool stream, const std::string& what = "events") {
     const std::string id = absl::StrCat("local-", number);
     if (!std::filesystem::exists(storage::JobsFolder(local_.path()) + "/" + id)) {
       client::SampleEvents job;
@@ -31,7 +33,7 @@ class OpenJobsTest : public ::testing::Test {
     web::HttpRequest request;
     if (stream) request.accept = "text/event-stream";
     std::optional<web::HttpResponse> got;
-    jobs_.Handle({local_.path(), id}, "/", request, absl::StrCat("api/v1/jobs/", id, "/events"),
+    jobs_.Handle({local_.path(), id}, "/", request, absl::StrCat("api/v1/jobs/", id, "/", what),
                  true, [&](web::HttpResponse response) {
                    got = std::move(response);
                    driver_.Changed();
@@ -69,6 +71,18 @@ TEST_F(OpenJobsTest, OneMoreThanAreReadIsRefusedUntilOneIsLeft) {
   EXPECT_THAT(refused.body, HasSubstr("close one of them"));
   streams.pop_back();
   EXPECT_EQ(Ask(OpenJobs::kMost, false).status, 200);
+}
+
+TEST_F(OpenJobsTest, ThePageHasTheStacksThatWereKept) {
+  const auto kept = [this] { return nlohmann::json::parse(Ask(0, false, "stacks").body)["kept"]; };
+  EXPECT_TRUE(kept().empty());
+  const std::string folder =
+      storage::JobsFolder(local_.path()) + "/local-0/logs/worker-0/attempt-1";
+  ASSERT_TRUE(os::MakeFolders(folder).ok());
+  ASSERT_TRUE(os::WriteFileAtomically(folder + "/stacks.txt", "    load_batch\n").ok());
+  ASSERT_EQ(kept().size(), 1U);
+  EXPECT_EQ(kept()[0]["task"], "worker:0");
+  EXPECT_EQ(kept()[0]["text"], "    load_batch\n");
 }
 
 }  // namespace

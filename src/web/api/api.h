@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,6 +35,14 @@ class Api {
     JobBroadcast::Timing timing = {};
   };
 
+  /// Who has sent a request. Plain data.
+  struct Sender {
+    /// Tells why a request that wants to change something is refused; nothing: it is not.
+    std::function<std::optional<HttpResponse>()> refuse_change;
+    bool may_change = true;  ///< the sender may change the job, if the request is as it should be
+    std::string name;        ///< for the job's history; empty: whoever is at the job's own page
+  };
+
   explicit Api(const Parts& parts)
       : parts_(parts), broadcast_(parts.loop, parts.job, parts.timing) {}
 
@@ -42,9 +51,7 @@ class Api {
   /// The methods of `place`: "GET, HEAD" or "POST".
   static std::string Allowed(const std::string& place);
 
-  /// `refuse_change` tells why the sender may not change anything; nothing: it may.
-  void Handle(const HttpRequest& request, const std::string& place,
-              const std::function<std::optional<HttpResponse>()>& refuse_change,
+  void Handle(const HttpRequest& request, const std::string& place, const Sender& sender,
               const Respond& respond);
 
   JobBroadcast& broadcast() { return broadcast_; }
@@ -55,10 +62,12 @@ class Api {
     const HttpRequest& request;
     const std::vector<std::string>& parts;  ///< of the path behind the job's id
     const core::ObservedJob& job;
+    const Sender& sender;
     const Respond& respond;
   };
 
-  void HandleJob(const HttpRequest& request, const std::string& place, const Respond& respond);
+  void HandleJob(const HttpRequest& request, const std::string& place, const Sender& sender,
+                 const Respond& respond);
   void ShowTasks(const Call& call);
   void ShowTask(const Call& call);
   void ShowEvents(const Call& call);
@@ -74,9 +83,8 @@ class Api {
   void Stop(const Call& call);
   /// The log that `parts` of the path name; nothing: the job has none such.
   std::optional<LogName> FindLog(const Call& call) const;
-  /// Whether a POST from here may change the job.
-  bool may_change() const { return parts_.direct && !parts_.job.recorded(); }
-  PageMeans means() const { return {.post = may_change(), .logs = parts_.logs != nullptr}; }
+  PageMeans MeansOf(const Sender& sender) const;
+  nlohmann::ordered_json Summary(const Sender& sender) const;
   std::string Tag(const std::string& more = "") const;
   /// Answers with `json`, or 304 if the client has that already.
   void Answer(const Call& call, const std::string& json, const std::string& tag) const;

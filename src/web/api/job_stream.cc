@@ -128,7 +128,7 @@ std::shared_ptr<const std::string> JobBroadcast::Frame(const Reader& reader) {
   // Readers that have got something share by its version; new ones by what they know already.
   const std::string key =
       absl::StrCat(reader.version(), "/", reader.version() < 0 ? reader.after() : 0, "/",
-                   reader.means().post, reader.means().logs, "/", finishing_);
+                   reader.means().post, reader.means().stop, reader.means().logs, "/", finishing_);
   auto& frame = frames_[key];
   if (frame == nullptr) frame = std::make_shared<const std::string>(MakeFrame(reader, job));
   std::shared_ptr<const std::string> result = frame;

@@ -209,6 +209,37 @@ TEST_F(ApiTest, ARecordedJobIsNotChangedFromHere) {
   }
 }
 
+TEST_F(ApiTest, ARecordedJobThatCanBeReachedIsEndedByWhoMay) {
+  job_.recorded_ = true;
+  job_.can_stop_ = true;
+  const auto may = [this] { return GetJson("api/v1/jobs/job-1")["may"]; };
+  EXPECT_TRUE(may()["stop"].get<bool>());
+  EXPECT_FALSE(may()["stacks"].get<bool>());
+  EXPECT_FALSE(may()["open"].get<bool>());
+  visitor_ = "alice";
+  job_.stops_ = absl::DeadlineExceededError("no answer");
+  const HttpResponse failed = Post("{}");
+  EXPECT_EQ(failed.status, 503);
+  EXPECT_EQ(Json::parse(failed.body)["command"], "tony kill job-1");
+  job_.stops_ = absl::OkStatus();
+  EXPECT_EQ(Post(R"({"reason":"enough"})").status, 202);
+  EXPECT_EQ(job_.stopped_, "The job's page was told to stop it by alice in the portal: enough");
+  may_change_ = false;
+  EXPECT_FALSE(may()["stop"].get<bool>()) << "another visitor";
+}
+
+TEST_F(ApiTest, WhatAVisitorMayDoIsPartOfTheTag) {
+  const auto tag = [this] {
+    for (const auto& [name, value] : Get("api/v1/jobs/job-1").headers) {
+      if (name == "ETag") return value;
+    }
+    return std::string();
+  };
+  const std::string before = tag();
+  may_change_ = false;
+  EXPECT_NE(tag(), before);
+}
+
 TEST_F(ApiTest, PrometheusLabelsAreEscaped) {
   job_.job_.view.job.job_id = "a\"b\\c\nd";
   job_.Task(0, core::TaskState::kRunning);

@@ -39,10 +39,16 @@ std::string OriginOf(const v1::YarnJob::Proxy& proxy, const v1::YarnJob::Endpoin
                       hadoop::ToString(backend::EndpointOf(server)));
 }
 
-/// The URL under which a person finds the job's page.
+/// The URL under which a person finds the job's page; empty: the proxy is not known.
 std::string PageUrl(const v1::YarnJob& job) {
-  if (job.proxy().servers().empty()) return "the ResourceManager's page of the application";
+  if (job.proxy().servers().empty()) return "";
   return absl::StrCat(OriginOf(job.proxy(), job.proxy().servers(0)), "/proxy/", job.job_id(), "/");
+}
+
+/// The page's URL, or words for where it is.
+std::string PlaceOfPage(const v1::YarnJob& job) {
+  const std::string url = PageUrl(job);
+  return url.empty() ? "the ResourceManager's page of the application" : url;
 }
 
 /// An entry to a page that is served from the start.
@@ -202,7 +208,7 @@ std::unique_ptr<web::Access> YarnPlatform::MakeAccess(int port,
   web::ProxyAccess::Options options;
   options.proxy_addresses = std::move(proxy_addresses);
   options.hosts = {absl::StrCat(yarn_.node_host, ":", port)};
-  options.page_url = PageUrl(job_);
+  options.page_url = PlaceOfPage(job_);
   options.lists_apply = proxy.lists_apply();
   options.owner = job_.user();
   options.job_id = job_.job_id();
@@ -228,8 +234,10 @@ absl::StatusOr<std::unique_ptr<PageEntry>> YarnPlatform::MakePageEntry(
                      PageLogs{std::make_unique<NodesLogs>(), nullptr},
                      [&](int port) { return MakeAccess(port, proxies, built.yarn.view_acl); }));
   page_url_ = absl::StrCat("http://", yarn_.node_host, ":", page->port(), "/");
-  return std::make_unique<ProxyPageEntry>(std::move(page), PageUrl(job_));
+  return std::make_unique<ProxyPageEntry>(std::move(page), PlaceOfPage(job_));
 }
+
+std::string YarnPlatform::public_page_url() const { return PageUrl(job_); }
 
 absl::Status YarnPlatform::Publish(const std::string& address) {
   TONY_ASSIGN_OR_RETURN(const std::unique_ptr<storage::JobFiles> files, OpenFiles());

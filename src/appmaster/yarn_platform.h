@@ -52,6 +52,7 @@ class YarnPlatform : public Platform {
   absl::StatusOr<std::unique_ptr<core::ClusterBackend>> MakeBackend(
       core::ClusterBackend::Listener& listener, const jobfile::BuildResult& built,
       BackendSetup setup) override;
+  std::string public_page_url() const override;
   absl::StatusOr<std::unique_ptr<PageEntry>> MakePageEntry(
       const PageParts& parts, const jobfile::BuildResult& built) override;
   absl::Status Publish(const std::string& address) override;

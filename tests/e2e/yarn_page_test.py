@@ -24,8 +24,10 @@ import page_test
 from page_test import DEADLINE_MILLIS, browsers
 from integration_case import conf
 
+import integration_case
 import machine
 import tony_cli
+import webhook
 import yarn_cluster
 
 # Two ranks train: each step takes a while and has a loss. Behind the tenth they wait, so that the test sees the change.
@@ -118,6 +120,17 @@ class YarnPageTest(page_test.Visits):
         page.on("request", lambda request: requests.append((request.method, request.headers, request.url)))
         page.on("response", lambda answer: statuses.add(answer.status))
         return requests, statuses
+
+    def test_alerts_name_the_page(self):
+        receiver = webhook.Receiver(self)
+        job_file = self.write_job(("tony.alerts.urls", receiver.url), ("tony.containers.command", "true"),
+                                  ("tony.worker.instances", 1), ("tony.am.memory", "256m"))
+        job = self.site.submit(str(job_file), *integration_case.SMALL)
+        self.assertEqual(job.wait(tony_cli.DEADLINE_SECONDS), 0, job.describe())
+        self.assertEqual(receiver.events(), ["start", "end"])
+        page = cluster.ask(f"apps/{job.id}")["app"]["trackingUrl"]
+        for alert in receiver.bodies():
+            self.assertEqual((alert["job"]["backend"], alert["job"]["page"]), ("yarn", page))
 
     def test_through_the_proxy_and_from_the_portal_when_the_cluster_is_gone(self):
         expect = browsers.expect

@@ -132,6 +132,21 @@ class YarnPageTest(page_test.Visits):
         for alert in receiver.bodies():
             self.assertEqual((alert["job"]["backend"], alert["job"]["page"]), ("yarn", page))
 
+    def test_a_run_is_compared_with_the_one_before(self):
+        settings = {"application__name": "twice", "am__memory": "256m"}
+        first = self.submit("true", *conf(**settings))
+        self.assertEqual(first.wait(tony_cli.DEADLINE_SECONDS), 0, first.describe())
+        failed = self.submit("false", *conf(**settings))
+        self.assertEqual(failed.wait(tony_cli.DEADLINE_SECONDS), 1, failed.describe())
+        second = self.submit(f"read word < {self.gate.path}", *conf(task__silence_note=1234, **settings))
+        second.wait_until_running("worker:0")
+        previous = self.api(second, "/config/previous")
+        self.assertEqual(previous["job"], first.id)
+        changed = {one["key"]: (one["value"], one["previous"]) for one in previous["changes"]}
+        self.assertEqual(changed["tony.task.silence-note"], ("1234", None))
+        self.gate.write(1)
+        self.assertEqual(second.wait(tony_cli.DEADLINE_SECONDS), 0, second.describe())
+
     def test_through_the_proxy_and_from_the_portal_when_the_cluster_is_gone(self):
         expect = browsers.expect
         job = self.train()

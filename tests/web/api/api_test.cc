@@ -254,7 +254,8 @@ TEST_F(ApiTest, PrometheusLabelsAreEscaped) {
 /// Reads a stream as fast as the test wants.
 class Reader {
  public:
-  Reader(Api& api, int64_t after) : source_(api.broadcast().Open(after, {.post = true})) {}
+  Reader(Api& api, int64_t after, PageMeans means = {.post = true})
+      : source_(api.broadcast().Open(after, means)) {}
   /// Asks for the next piece; what comes is kept.
   void Ask() {
     waits_ = true;
@@ -296,6 +297,28 @@ TEST_F(ApiTest, ASlowReaderSkipsToTheNewestState) {
   EXPECT_THAT(*slow.frames()[1], HasSubstr("100000"));
   EXPECT_THAT(*slow.frames()[1], Not(HasSubstr("99000")));
   EXPECT_THAT(*slow.frames()[1], Not(HasSubstr("worker:1"))) << "only what has changed";
+}
+
+TEST_F(ApiTest, ReadersHearWhatTheyMayDoAndNothingOfOthers) {
+  constexpr char kMay[] = "\"may\":{\"stop\":true";
+  job_.recorded_ = true;
+  job_.can_stop_ = true;
+  Reader control(*api_, 0, {.stop = true}), view(*api_, 0, {});
+  control.Ask();
+  view.Ask();
+  EXPECT_THAT(*control.frames()[0], HasSubstr(kMay));
+  EXPECT_THAT(*view.frames()[0], Not(HasSubstr(kMay)));
+  // The job is lost, which only its next frame says.
+  job_.can_stop_ = false;
+  job_.Add(core::JobNote{"gone"});
+  control.Ask();
+  if (control.waits()) api_->broadcast().OnChange();
+  ASSERT_TRUE(driver_.Await([&] {
+    if (control.waits()) driver_.Changed();
+    return !control.waits();
+  }));
+  EXPECT_THAT(*control.frames()[1], HasSubstr("event: job"));
+  EXPECT_THAT(*control.frames()[1], Not(HasSubstr(kMay)));
 }
 
 TEST_F(ApiTest, AReaderThatKnowsTheJobGetsTheNews) {

@@ -85,8 +85,10 @@ void JobSite::Handle(const HttpRequest& request, const HttpServer::Respond& resp
   if (!absl::StartsWith(request.path, base)) return respond(NotFound());
   const std::string place = request.path.substr(base.size());
   if (sources_.api != nullptr && Api::Owns(place)) {
-    return sources_.api->Handle(
-        request, place, [&] { return sources_.access.CheckChange(request); }, respond);
+    return sources_.api->Handle(request, place,
+                                {[&] { return sources_.access.CheckChange(request); },
+                                 sources_.access.may_change(), sources_.access.visitor()},
+                                respond);
   }
   if (place.empty()) {
     const core::ObservedJob& job = sources_.job();

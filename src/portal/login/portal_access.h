@@ -9,11 +9,10 @@
 
 namespace tony::portal {
 
-/// What a visitor may do. Nothing of the portal changes anything so far, so that both may do the
-/// same; what will is for kControl alone.
+/// What a visitor may do.
 enum class Role {
   kView,     ///< look at everything
-  kControl,  ///< also change something
+  kControl,  ///< also end a job that runs on the portal's machine
 };
 
 /// "view" or "control".

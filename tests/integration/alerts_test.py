@@ -12,8 +12,8 @@ import socketserver
 import threading
 import time
 
-import certificates
 import integration_case
+import certificates
 import machine
 from integration_case import JobTest, conf
 from webhook import PATH, Receiver

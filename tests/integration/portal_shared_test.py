@@ -9,8 +9,8 @@ import ssl
 import subprocess
 import urllib.parse
 
-import certificates
 import integration_case
+import certificates
 import machine
 import second_user
 import tony_cli

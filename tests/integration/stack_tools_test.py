@@ -65,7 +65,8 @@ class StackToolsTest(stacks_test.StacksCase):
         job = self.start(*self.path_with(self.py_spy()), script=SLEEP, python=NO_HANDLER)
         text = self.stacks(job)
         self.assertIn(" – by py-spy\n", text)
-        self.assertRegex(text, r"\n    inner +\S*train\.py:\d+\n    outer +\S*train\.py:\d+\n")
+        # It may still be on its way from where it has said so.
+        self.assertRegex(text, r"\n    (said .*\n    )?inner +\S*train\.py:\d+\n    outer +\S*train\.py:\d+\n")
         self.end(job)
 
     def test_py_spy_comes_before_eu_stack(self):
@@ -80,7 +81,8 @@ class StackToolsTest(stacks_test.StacksCase):
         self.addCleanup(self.go_on, program)
         text = self.stacks(job)
         self.assertIn("it is stopped (SIGSTOP)", text)
-        self.assertRegex(text, r" – by eu-stack\n    \w*(nanosleep|select)")
+        self.assertRegex(text, r" – by eu-stack\n    \w+\n")
+        self.assertIn("\n    _PyEval_EvalFrameDefault\n", text)
         with open(f"/proc/{program}/stat", encoding="ascii") as stat:
             self.assertEqual(stat.read().rsplit(")", 1)[1].split()[0], "T", "the tool has let it go on")
         self.go_on(program)

@@ -111,12 +111,14 @@ std::string NoteOf(const NodeAnswer& answer) {
   return sentence;
 }
 
-/// ResourceExhausted – too much is being asked for all to be asked; OK otherwise.
+/// ResourceExhausted – nobody has answered since too much is being asked; OK otherwise. A single
+/// executor that is busy is one that is missing, and no reason to show nothing of the others.
 absl::Status CrowdOf(const std::vector<NodeAnswer>& answers) {
+  if (answers.empty()) return absl::OkStatus();
   for (const NodeAnswer& answer : answers) {
-    if (absl::IsResourceExhausted(answer.lines.status())) return answer.lines.status();
+    if (!absl::IsResourceExhausted(answer.lines.status())) return absl::OkStatus();
   }
-  return absl::OkStatus();
+  return answers.front().lines.status();
 }
 
 /// At most kMostNotes sentences; the last one says how many are left out.
@@ -266,7 +268,8 @@ void NodeLogs::Merge(const core::JobView& view, const web::MergeWish& wish, Aban
 
 // A page without the lines of a task that is silent for a moment would lead a follower past them.
 bool NodeLogs::WaitsFor(const NodeAnswer& answer) {
-  if (!absl::IsUnavailable(answer.lines.status())) {
+  const absl::Status status = answer.lines.status();
+  if (!absl::IsUnavailable(status) && !absl::IsResourceExhausted(status)) {
     silent_since_.erase(answer.task);
     return false;
   }

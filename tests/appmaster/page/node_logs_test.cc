@@ -222,6 +222,23 @@ TEST_F(NodeLogsTest, TasksThatDoNotAnswerAreNamed) {
               ElementsAre("worker:0 did not answer within 2 s", "worker:1: the disk is broken"));
 }
 
+TEST_F(NodeLogsTest, OneBusyExecutorIsNamedAndTheOthersLinesAreShown) {
+  std::atomic<bool> busy = true;
+  RunAs([&](int worker, const v1::ReadLog&) -> std::optional<v1::LogLines> {
+    if (worker == 1 && busy) return rpc::ToProto(absl::ResourceExhaustedError("it is busy"));
+    return MergedLine("here", clock_.UnixMillis() - 1000);
+  });
+  const auto page = Merge({});
+  ASSERT_TRUE(page.ok()) << page.status();
+  EXPECT_EQ(page->lines.size(), 2U);
+  EXPECT_THAT(page->notes, ElementsAre("worker:1: it is busy"));
+  web::MergeWish follower;
+  follower.cursor = web::MergeCursor{{clock_.UnixMillis() - 2000, 0}, ""};
+  EXPECT_TRUE(Merge(follower)->lines.empty()) << "the lines of worker:1 would be missed";
+  busy = false;
+  EXPECT_EQ(Merge(follower)->lines.size(), 3U);
+}
+
 TEST_F(NodeLogsTest, AFollowerWaitsForATaskThatIsSilentForAMoment) {
   std::atomic<bool> silent = false;
   RunAs([&](int worker, const v1::ReadLog&) -> std::optional<v1::LogLines> {

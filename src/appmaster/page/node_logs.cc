@@ -99,7 +99,8 @@ std::optional<web::PrintedFailure> BestOf(const std::vector<NodeAnswer>& answers
                              printed.unix_millis(),
                              std::move(best->before),
                              std::move(best->lines),
-                             mention};
+                             mention,
+                             printed.has_offset() ? printed.offset() : -1};
 }
 
 /// A log is missing where the program has printed nothing yet, which is nothing to speak of.

@@ -359,6 +359,7 @@ TEST_F(NodeLogsTest, ErrorsAreComparedByOneClock) {
     const int64_t ahead = worker == 1 ? kHour : 0;
     v1::LogLines lines = ErrorLine("OSError: x", now - 1000 * (2 - worker) + ahead);
     lines.set_host_millis(clock_.UnixMillis() + ahead);
+    lines.mutable_error()->set_offset(77);
     return lines;
   });
   core::JobView view = View();
@@ -366,6 +367,7 @@ TEST_F(NodeLogsTest, ErrorsAreComparedByOneClock) {
   auto errors = FindErrors(view);
   ASSERT_TRUE(errors.ok()) << errors.status();
   EXPECT_EQ(errors->own->unix_millis, now - 1000 + kHour) << "as the log says it";
+  EXPECT_EQ(errors->own->offset, 77);
   EXPECT_NEAR(static_cast<double>(since), static_cast<double>(now - 1000), 1000);
   EXPECT_GE(sent, now);
   view.attempts.back().guilty.reset();

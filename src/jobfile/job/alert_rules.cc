@@ -1,6 +1,8 @@
 // The ApplicationMaster checks the secret file again, since it may have changed meanwhile.
 #include "jobfile/job/alert_rules.h"
 
+#include <re2/re2.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
@@ -18,12 +20,20 @@ namespace fs = std::filesystem;
 constexpr char kUrls[] = "tony.alerts.urls";
 constexpr char kEvents[] = "tony.alerts.events";
 constexpr char kSecretFile[] = "tony.alerts.secret-file";
+constexpr char kProxy[] = "tony.alerts.proxy";
 constexpr const char* kKnownEvents[] = {"start", "restart", "hang", "end"};
 
 bool OthersHaveAccess(const std::string& path) {
   std::error_code error;
   const fs::perms mode = fs::status(path, error).permissions();
   return !error && (mode & (fs::perms::group_all | fs::perms::others_all)) != fs::perms::none;
+}
+
+/// Whether the text is "http://HOST:PORT". With a user or a password in it, it would be a secret,
+/// and others may read it.
+bool IsProxy(const std::string& text) {
+  static const re2::RE2 kForm(R"(http://([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]):[0-9]{1,5}/?)");
+  return re2::RE2::FullMatch(text, kForm);
 }
 
 }  // namespace
@@ -50,6 +60,10 @@ void CheckAlerts(const Configuration& configuration, FileChecks file_checks, Bui
     }
     complain(kEvents, absl::StrCat("'", event, "' is no event"),
              "write some of start, restart, hang, end");
+  }
+  const std::string proxy = configuration.GetText(kProxy);
+  if (!proxy.empty() && !IsProxy(proxy)) {
+    complain(kProxy, "this is no proxy that tony can use", "write http://HOST:PORT");
   }
   const std::string file = configuration.GetText(kSecretFile);
   if (file_checks == FileChecks::kOn && !file.empty() && OthersHaveAccess(file)) {

@@ -31,6 +31,11 @@ LINE = "ValueError: bad batch 17"
 class PageErrorsTest(page_test.Visits):
     """One job each, and one visitor."""
 
+    def fail_once(self, retries):
+        """A job whose worker:1 fails in its first run."""
+        command = FAIL_ONCE.format(said=self.said.path, gate=self.gate.path)
+        return self.submit(command, *conf(am__retry_count=retries), workers=2)
+
     def assert_leads_to_the_line(self, page):
         """The link in the verdict opens the log of the failed run where the error stands, and marks that line."""
         expect = browsers.expect
@@ -46,7 +51,7 @@ class PageErrorsTest(page_test.Visits):
         expect(page.get_by_label("follow")).not_to_be_checked()
 
     def test_the_link_of_an_error_leads_to_its_line_while_the_job_runs_and_in_the_portal(self):
-        job = self.submit(FAIL_ONCE.format(said=self.said.path, gate=self.gate.path), *conf(am__retry_count=1), workers=2)
+        job = self.fail_once(retries=1)
         job.wait_until_running("worker:0", "worker:1", epoch=1)
         page = self.visit(job)
         self.assert_leads_to_the_line(page)
@@ -54,7 +59,8 @@ class PageErrorsTest(page_test.Visits):
         self.picture(page, "error-line")
         # Elsewhere in between; the same link leads there again.
         page.locator("#logs .lines").press("End")
-        browsers.expect(page.locator("#logs .lines")).to_contain_text("cooling down, step 6000", timeout=DEADLINE_MILLIS)
+        browsers.expect(page.locator("#logs .lines")).to_contain_text("cooling down, step 6000",
+                                                                      timeout=DEADLINE_MILLIS)
         self.assert_leads_to_the_line(page)
         page.fill("#logs input[list]", "worker:0")
         browsers.expect(page.locator("#logs .line.current")).to_have_count(0)
@@ -64,7 +70,7 @@ class PageErrorsTest(page_test.Visits):
         self.assert_succeeds(job)
 
     def test_a_job_of_the_past_has_the_same_links(self):
-        job = self.submit(FAIL_ONCE.format(said=self.said.path, gate=self.gate.path), *conf(am__retry_count=0), workers=2)
+        job = self.fail_once(retries=0)
         self.assert_ends(job, 1)
         page = self.enter(self.start_portal())
         page.locator(".job .name a").click()

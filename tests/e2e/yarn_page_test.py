@@ -272,7 +272,8 @@ class YarnPageTest(page_test.Visits):
         expect(page.locator("#logs input[list]")).not_to_have_value("")
         # The error's link leads to the line of the first run, which lies on the task's machine.
         page.get_by_role("button", name="worker:1, stderr, line 1").click()
-        expect(page.locator(".line.current")).to_have_text("Traceback (most recent call last):", timeout=PATIENCE_MILLIS)
+        expect(page.locator(".line.current")).to_have_text("Traceback (most recent call last):",
+                                                           timeout=PATIENCE_MILLIS)
         expect(page.locator("#logs select[aria-label=Run]")).to_have_value("1")
         page.fill("#logs input[list]", "*")
         page.select_option("#logs select[aria-label=Stream]", "stdout,stderr")

@@ -6,7 +6,7 @@
 #include "appmaster/application_master.h"
 #include "common/logging.h"
 #include "common/status_macros.h"
-#include "core/tasks/progress_dates.h"
+#include "core/job/date_input.h"
 #include "logs/container_logs.h"
 #include "rpc/convert/convert_stacks.h"
 #include "rpc/security/derived_secret.h"
@@ -67,10 +67,7 @@ rpc::ExecutorService::Sinks ApplicationMaster::MakeSinks() {
   rpc::ExecutorService::Sinks sinks;
   sinks.inputs = [this](core::JobInput input) {
     // Dated here, where it arrives: the loop may be busy, and hosts' clocks differ.
-    auto* const heartbeat = std::get_if<core::input::Heartbeat>(&input);
-    if (heartbeat != nullptr && heartbeat->usage) {
-      core::DateProgress(clock_.UnixMillis(), *heartbeat->usage);
-    }
+    core::DateInput(clock_.UnixMillis(), input);
     loop_.Post([this, input = std::move(input)] { Take(input); });
   };
   sinks.feeds = [this](const std::string& container, core::FeedReport report) {

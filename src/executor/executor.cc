@@ -171,7 +171,11 @@ v1::ExecutorMessage Executor::Hello() {
   lease_.SaidHello();
   if (feed_ != nullptr) feed_->OnNewStream();  // null: during the shutdown
   HelloContents contents{options_.container_id, keeper_.containment_name(), os::BootId(), {}};
-  if (incarnation_ > 0) contents.held = held_;
+  if (incarnation_ > 0) {
+    // Each stream is told anew how long ago the end was: the one before may not have been heard.
+    if (held_.phase == Phase::kEnded) held_.exit.ended_ago_millis = EndedAgoMillis();
+    contents.held = held_;
+  }
   return HelloMessage(contents);
 }
 
@@ -435,6 +439,7 @@ void Executor::EndHung(const std::string& why) {
 // signal ended the executor, was not stopped by the job. It counts as lost, at the expense of the
 // infrastructure.
 void Executor::OnTaskEnded(core::TaskExit exit) {
+  ended_at_ = clock_.Now();
   if (const std::string why = std::exchange(hung_, "");
       !why.empty() && exit.cause == core::TaskExit::Cause::kStopped) {
     exit.cause = core::TaskExit::Cause::kLost;
@@ -459,8 +464,11 @@ void Executor::OnTaskEnded(core::TaskExit exit) {
   if (!exit.ok()) ReportStrangers(/*program_runs=*/false);
   if (const auto usage = meter_.AtEnd(process_.progress())) unsent_usages_.Add(*usage, clock_.Now());
   SendMeasurements();
+  exit.ended_ago_millis = EndedAgoMillis();
   Send(EndedMessage(run_, exit));
 }
+
+int64_t Executor::EndedAgoMillis() const { return (clock_.Now() - ended_at_) / milliseconds(1); }
 
 void Executor::OnTreeGone() {
   stacks_.EndRun();

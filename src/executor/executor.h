@@ -93,6 +93,8 @@ class Executor {
   bool Obeys(int incarnation);
   v1::ExecutorMessage Hello();
   void OnTaskEnded(core::TaskExit exit);
+  /// By a clock that nobody sets, as the ApplicationMaster dates the end.
+  int64_t EndedAgoMillis() const;
   void OnTreeGone();
 
   void RegisterIfReady();
@@ -150,6 +152,7 @@ class Executor {
   RunIdentity identity_;        ///< identity of the epoch prepared last
   int incarnation_ = 0;         ///< newest incarnation of an ApplicationMaster heard of; 0: none
   core::input::HeldTask held_;  ///< what the hello of the next stream reports
+  TimePoint ended_at_;          ///< when the last run ended
   std::string log_prefix_;      ///< of the files of the run started last
   std::vector<std::string> tool_folders_;  ///< PATH of that run
   TaskRun run_;  ///< the run in which the program was last started; its end is reported with it

@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-#include "core/judge/root_cause.h"
+#include "core/tasks/arrival_dates.h"
 #include "history/recorded_events.h"
 #include "logs/log_reader.h"
 
@@ -32,14 +32,46 @@ int AttemptOf(const core::TaskId& task, const std::optional<core::TaskExit>& exi
   return attempt;
 }
 
+/// How far the clocks of the hosts on which tasks ran were ahead of the ApplicationMaster's, as the
+/// recorded ends of their runs tell. Immutable.
+class HostClocks {
+ public:
+  explicit HostClocks(const storage::JobFolder& folder) {
+    ForEachRecordedEvent(folder, [this](int, const absl::StatusOr<core::JobEvent>& event) {
+      const auto* change = event.ok() ? std::get_if<core::TaskChanged>(&event->body) : nullptr;
+      if (change == nullptr || !change->exit) return true;
+      const int64_t ahead = core::ClockAhead(change->exit->host_millis, change->exit->ended_millis);
+      if (ahead != 0) ahead_[{change->task.ToString(), change->attempt}] = ahead;
+      return true;
+    });
+  }
+
+  /// In milliseconds; 0 for a run whose end was not seen.
+  int64_t AheadAt(const LogFile& log) const {
+    const auto found = ahead_.find({log.task, log.attempt});
+    return found == ahead_.end() ? 0 : found->second;
+  }
+
+ private:
+  std::map<std::pair<std::string, int>, int64_t> ahead_;  // task, attempt → milliseconds
+};
+
+/// `since_millis` is by the ApplicationMaster's clock.
 std::optional<FoundError> FindFirstErrorIn(const std::vector<LogFile>& files, int64_t since_millis,
+                                           const HostClocks& clocks,
                                            const std::function<bool()>& enough = nullptr) {
   std::optional<FoundError> best;
+  const auto dated = [&clocks](const FoundError& found) {
+    logs::PrintedError error = found.error;
+    if (error.unix_millis > 0) error.unix_millis -= clocks.AheadAt(found.log);
+    return error;
+  };
   for (const LogFile& log : files) {
     std::optional<logs::PrintedError> error =
-        logs::FindFirstErrorIn(log.path, since_millis, enough);
-    if (error && (!best || logs::ExplainsMore(*error, best->error))) {
-      best = FoundError{log, *std::move(error)};
+        logs::FindFirstErrorIn(log.path, since_millis + clocks.AheadAt(log), enough);
+    if (error) {
+      FoundError found{log, *std::move(error)};
+      if (!best || logs::ExplainsMore(dated(found), dated(*best))) best = std::move(found);
     }
     if (enough && enough()) break;
   }
@@ -78,14 +110,15 @@ std::optional<Failure> FindFailure(const core::JobView& view, const storage::Job
 
 std::optional<FoundError> FindFirstError(const storage::JobFolder& folder,
                                          const LogSelection& selection, int64_t since_millis) {
-  return FindFirstErrorIn(FindLogs(folder, selection), since_millis);
+  return FindFirstErrorIn(FindLogs(folder, selection), since_millis, HostClocks(folder));
 }
 
 FailureErrors FindErrorsOf(const Failure& failure, const storage::JobFolder& folder,
                            const LogSelection& selection, const std::function<bool()>& enough) {
   FailureErrors errors;
+  const HostClocks clocks(folder);
   if (!failure.guilty) {
-    errors.own = FindFirstErrorIn(FindLogs(folder, selection), 0, enough);
+    errors.own = FindFirstErrorIn(FindLogs(folder, selection), 0, clocks, enough);
     return errors;
   }
   const std::string guilty = failure.guilty->ToString();
@@ -97,16 +130,18 @@ FailureErrors FindErrorsOf(const Failure& failure, const storage::JobFolder& fol
       own_logs.push_back(std::move(log));
     }
   }
-  errors.own = FindFirstErrorIn(own_logs, 0, enough);
+  errors.own = FindFirstErrorIn(own_logs, 0, clocks, enough);
   errors.printed = std::any_of(own_logs.begin(), own_logs.end(), [](const LogFile& log) {
     logs::LogLine line;
     return logs::LogReader(log.path).Finish(&line);
   });
   // A victim notices the end of a connection a little before anybody notices the end of the
   // process.
-  int64_t since = failure.exit ? failure.exit->ended_millis - core::kClockToleranceMillis : 0;
-  if (errors.own && errors.own->error.unix_millis > 0) since = errors.own->error.unix_millis;
-  errors.after = FindFirstErrorIn(other_logs, since, enough);
+  int64_t since = failure.exit ? failure.exit->ended_millis - core::kArrivalToleranceMillis : 0;
+  if (errors.own && errors.own->error.unix_millis > 0) {
+    since = errors.own->error.unix_millis - clocks.AheadAt(errors.own->log);
+  }
+  errors.after = FindFirstErrorIn(other_logs, since, clocks, enough);
   return errors;
 }
 

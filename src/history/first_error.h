@@ -35,7 +35,8 @@ std::optional<Failure> FindFailure(const core::JobView& view, const storage::Job
 
 /// Finds the earliest error in the logs that `selection` means; real errors come before mentions of
 /// errors. Of errors with the same time, the first in the order of FindLogs() is taken. Lines that
-/// are known to be older than `since_millis` do not count.
+/// are known to be older than `since_millis` do not count. Times of hosts whose clocks were off are
+/// put right by what the job's events tell of them.
 std::optional<FoundError> FindFirstError(const storage::JobFolder& folder,
                                          const LogSelection& selection, int64_t since_millis = 0);
 

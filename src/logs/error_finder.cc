@@ -6,6 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "logs/log_bytes.h"
 
 namespace tony::logs {
 namespace {
@@ -124,7 +125,8 @@ bool ErrorFinder::AddToStacks(const std::string& line) {
 }
 
 PrintedError ErrorFinder::Begin(const LogLine& line) const {
-  return {line_number_, line.unix_millis, {before_.begin(), before_.end()}, {line.text}};
+  return {
+      line_number_, line.unix_millis, {before_.begin(), before_.end()}, {line.text}, line.position};
 }
 
 std::optional<PrintedError> ErrorFinder::Finish() { return error_ ? error_ : mention_; }
@@ -152,7 +154,11 @@ std::optional<PrintedError> FindFirstErrorIn(const std::string& path, int64_t si
       break;
     }
   }
-  return finder.Finish();
+  std::optional<PrintedError> error = finder.Finish();
+  if (!error) return error;
+  const absl::StatusOr<LogBytes> bytes = LogBytes::Open(path);
+  if (bytes.ok()) error->offset = bytes->OffsetOf(error->position);
+  return error;
 }
 
 }  // namespace tony::logs

@@ -18,6 +18,8 @@ struct PrintedError {
   int64_t unix_millis = 0;          ///< time of that line; 0: not known
   std::vector<std::string> before;  ///< the preceding lines, at most ErrorFinder::kLinesBefore
   std::vector<std::string> lines;   ///< all lines of the error
+  LogPosition position = {};        ///< of the error's first line
+  int64_t offset = -1;              ///< likewise, as LogBytes counts; -1: not known
 };
 
 /// Meaning of one line of output.

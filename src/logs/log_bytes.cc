@@ -79,7 +79,7 @@ absl::StatusOr<LogBytes> LogBytes::Open(const std::string& path) {
         continue;
       }
     }
-    log.segments_.push_back({name, log.size_, info.st_size});
+    log.segments_.push_back({name, number, log.size_, info.st_size});
     log.size_ += info.st_size;
   }
   if (log.segments_.empty()) return absl::NotFoundError(absl::StrCat("there is no ", path));
@@ -89,6 +89,15 @@ absl::StatusOr<LogBytes> LogBytes::Open(const std::string& path) {
 int64_t LogBytes::Existing(int64_t offset) const {
   const int64_t end = dropped_offset_ + dropped_bytes_;
   return offset >= dropped_offset_ && offset < end ? end : offset;
+}
+
+int64_t LogBytes::OffsetOf(const LogPosition& position) const {
+  for (const Segment& segment : segments_) {
+    if (segment.number == position.segment && position.offset < segment.size) {
+      return segment.begin + position.offset;
+    }
+  }
+  return -1;
 }
 
 absl::StatusOr<std::string> LogBytes::Read(int64_t offset, size_t most) const {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "logs/log_segments.h"
 #include "os/files/unique_fd.h"
 
 namespace tony::logs {
@@ -30,6 +31,8 @@ class LogBytes {
 
   /// `offset`, or the end of the dropped bytes if it lies among them.
   int64_t Existing(int64_t offset) const;
+  /// The offset of a place in a segment; -1: that segment was dropped.
+  int64_t OffsetOf(const LogPosition& position) const;
   /// At most `most` bytes from `offset` on, which exists; fewer at the end, before dropped bytes,
   /// and where a segment was dropped meanwhile. Errno codes.
   absl::StatusOr<std::string> Read(int64_t offset, size_t most) const;
@@ -37,6 +40,7 @@ class LogBytes {
  private:
   struct Segment {
     std::string path;
+    int number = 0;
     int64_t begin = 0;
     int64_t size = 0;
   };

@@ -18,6 +18,9 @@
 namespace tony::logs {
 namespace {
 
+/// What a row takes besides its text, so that a page of empty lines is bounded too.
+constexpr size_t kRowBytes = 32;
+
 /// Asking whether it is enough may cost a look at a clock.
 constexpr int64_t kLinesBetween = 256;
 
@@ -45,6 +48,19 @@ struct Head {
     if (from.levels) line.whole_millis = std::max(before, OwnTime(line.text));
     return true;
   }
+
+  /// Reads the first line behind `place`. `left`: how many lines of the place's time are still to
+  /// be passed over, after those of the sources before this one. False: there is none.
+  bool ReadBehind(const MergeSource& from, const MergePlace& place, bool open_ends, int64_t& left) {
+    if (!from.levels) left -= reader.PassOver(place.millis, left, open_ends);
+    bool found = Read(from, open_ends);
+    while (found &&
+           (line.whole_millis < place.millis || (line.whole_millis == place.millis && left > 0))) {
+      if (line.whole_millis == place.millis) --left;
+      found = Read(from, open_ends);
+    }
+    return found;
+  }
 };
 
 struct ComesLater {
@@ -68,6 +84,13 @@ class PageMaker {
     pattern_ = std::make_unique<RE2>(range.pattern, options);
   }
 
+  /// The lines to add lie behind the place where the page begins, which is `lines` lines behind the
+  /// start of its time.
+  void BeginBehind(int64_t lines) {
+    time_ = range_.place.millis;
+    of_time_ = lines;
+  }
+
   bool full() const { return page_.rows.size() >= range_.lines || bytes_ >= range_.bytes; }
 
   // All lines count for the place, so that it does not depend on what else is asked for.
@@ -84,7 +107,7 @@ class PageMaker {
       return;
     }
     if (pattern_ != nullptr && !RE2::PartialMatch(line.text, *pattern_)) return;
-    bytes_ += line.text.size();
+    bytes_ += line.text.size() + kRowBytes;
     page_.rows.push_back({time, of_time_, source, std::move(line.text)});
   }
 
@@ -109,6 +132,9 @@ class PageMaker {
 absl::StatusOr<MergedPage> MergeLogs(const std::vector<MergeSource>& sources,
                                      const MergeRange& range, const std::function<bool()>& enough) {
   if (!range.pattern.empty()) TONY_RETURN_IF_ERROR(CheckLogPattern(range.pattern));
+  // The lines before the place are passed over here, without a limit of time: a page that ended
+  // among them would begin at the same place again. Lines of one time lie in the order of sources.
+  int64_t left = range.place.skip;
   std::vector<std::unique_ptr<Head>> heads;
   std::priority_queue<Head*, std::vector<Head*>, ComesLater> queue;
   for (size_t i = 0; i < sources.size(); ++i) {
@@ -119,11 +145,12 @@ absl::StatusOr<MergedPage> MergeLogs(const std::vector<MergeSource>& sources,
     } else if (range.since > 0) {
       head->reader.SkipToWhole(range.since);
     }
-    if (!head->Read(sources[i], range.open_ends)) continue;
+    if (!head->ReadBehind(sources[i], range.place, range.open_ends, left)) continue;
     queue.push(head.get());
     heads.push_back(std::move(head));
   }
   PageMaker page(sources, range);
+  page.BeginBehind(range.place.skip - left);
   int64_t asked = 0;
   while (!queue.empty()) {
     Head* const head = queue.top();

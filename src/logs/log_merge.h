@@ -44,7 +44,7 @@ struct MergeRange {
   std::string pattern;             ///< RE2; empty: all lines
   std::optional<LogLevel> level;   ///< of sources with levels only lines of this one and above
   size_t lines = 500;              ///< the most
-  size_t bytes = size_t{1} << 20;  ///< of lines, after which the page ends
+  size_t bytes = size_t{1} << 20;  ///< of lines, some more for each, after which the page ends
 };
 
 /// One line of a merge.
@@ -65,7 +65,8 @@ struct MergedPage {
 /// Merges the logs by the time at which their lines were whole; lines of one time keep the order of
 /// `sources`, and a line without a time has that of the line before. The same page comes again,
 /// however the logs have grown, as long as the clock of their host is not set back. `enough` is
-/// asked now and then; true ends the page. InvalidArgument – the pattern is none. Thread safe.
+/// asked now and then; true ends the page, but not before it has got beyond its place, so that the
+/// next page goes on. InvalidArgument – the pattern is none. Thread safe.
 absl::StatusOr<MergedPage> MergeLogs(const std::vector<MergeSource>& sources,
                                      const MergeRange& range, const std::function<bool()>& enough);
 

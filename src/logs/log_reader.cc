@@ -91,6 +91,8 @@ int64_t LogTimes::At(int64_t offset) {
 }
 
 void LogReader::GoTo(int number, int64_t offset) {
+  const auto pending = static_cast<int64_t>(pending_.size() - begin_);
+  if (pending > 0 && line_start_.segment == 0) line_start_ = {number_, offset_ - pending};
   number_ = number;
   inode_ = 0;
   offset_ = offset;
@@ -186,22 +188,30 @@ LogReader::LeftOut LogReader::LeaveOutAllBut(int64_t keep) {
 
 // A line ends at '\n', at kMaxLineBytes, or where the log was cut: the rest of that line was
 // dropped or replaced, so no continuation will come.
-bool LogReader::Next(LogLine* line) {
+bool LogReader::FindEnd(size_t* end, size_t* text_end) {
   while (true) {
     const size_t newline = pending_.find('\n', searched_);
     if (newline != std::string::npos) {
-      Take(newline + 1, newline, line);
+      *end = newline + 1;
+      *text_end = newline;
       return true;
     }
     searched_ = pending_.size();
     const size_t size = pending_.size() - begin_;
     if (size >= kMaxLineBytes || (cut_ && size > 0)) {
-      Take(pending_.size(), pending_.size(), line);
+      *end = *text_end = pending_.size();
       return true;
     }
     cut_ = false;
     if (!Fill()) return false;
   }
+}
+
+bool LogReader::Next(LogLine* line) {
+  size_t end = 0, text_end = 0;
+  if (!FindEnd(&end, &text_end)) return false;
+  Take(end, text_end, line);
+  return true;
 }
 
 bool LogReader::Finish(LogLine* line) {
@@ -211,18 +221,43 @@ bool LogReader::Finish(LogLine* line) {
   return true;
 }
 
+// The first line that is not passed over keeps the time of its first byte, since times are not
+// looked up backwards.
+int64_t LogReader::PassOver(int64_t whole_millis, int64_t most, bool open_end) {
+  int64_t passed = 0;
+  while (true) {
+    size_t end = 0, text_end = 0;
+    if (!FindEnd(&end, &text_end)) {
+      if (!open_end || begin_ == pending_.size()) return passed;
+      end = pending_.size();
+    }
+    const int64_t whole = WholeMillis(end);
+    if (whole > whole_millis || (whole == whole_millis && passed == most)) return passed;
+    if (whole == whole_millis) ++passed;
+    newest_ = std::max(newest_, line_time_);
+    newest_whole_ = whole;
+    GiveOut(end);
+  }
+}
+
 // The time of a line is that of its first byte. `newest_` keeps times from going back, as they
 // would after the host's clock was set back. The last byte of a cut line lies in an earlier segment
 // than `times_`, which has no time for it.
-void LogReader::Take(size_t end, size_t line_end, LogLine* line) {
+int64_t LogReader::WholeMillis(size_t end) {
   if (line_time_ < 0) {
     line_time_ = times_.At(offset_ - static_cast<int64_t>(pending_.size() - begin_));
   }
-  newest_ = std::max(newest_, line_time_);
   const int64_t last_time = times_.At(offset_ - static_cast<int64_t>(pending_.size() - end) - 1);
-  newest_whole_ = std::max({newest_whole_, newest_, last_time});
+  return std::max({newest_whole_, newest_, line_time_, last_time});
+}
+
+void LogReader::Take(size_t end, size_t text_end, LogLine* line) {
+  newest_whole_ = WholeMillis(end);
+  newest_ = std::max(newest_, line_time_);
   line->whole_millis = newest_whole_;
-  line->text.assign(pending_, begin_, line_end - begin_);
+  const int64_t start = offset_ - static_cast<int64_t>(pending_.size() - begin_);
+  line->position = line_start_.segment != 0 ? line_start_ : LogPosition{number_, start};
+  line->text.assign(pending_, begin_, text_end - begin_);
   line->unix_millis = newest_;
   GiveOut(end);
 }
@@ -231,6 +266,7 @@ void LogReader::GiveOut(size_t end) {
   begin_ = end;
   searched_ = end;
   line_time_ = -1;
+  line_start_ = {};
   if (begin_ == pending_.size()) {
     pending_.clear();
     begin_ = searched_ = 0;

@@ -15,8 +15,9 @@ namespace tony::logs {
 /// One line of a log, without its '\n'.
 struct LogLine {
   std::string text;
-  int64_t unix_millis = 0;   ///< when its first byte was read from the program; 0: not known
-  int64_t whole_millis = 0;  ///< when its last byte was read from the program; 0: not known
+  int64_t unix_millis = 0;    ///< when its first byte was read from the program; 0: not known
+  int64_t whole_millis = 0;   ///< when its last byte was read from the program; 0: not known
+  LogPosition position = {};  ///< of its first byte
 };
 
 /// The times of one segment's bytes, looked up in the order of their offsets. Not thread safe.
@@ -74,6 +75,11 @@ class LogReader {
   /// counted.
   LeftOut LeaveOutAllBut(int64_t keep);
 
+  /// Passes over the next lines that were whole before `whole_millis`, and over `most` of those
+  /// that were whole at that time; returns how many these were. An incomplete last line is one with
+  /// `open_end`. Copies nothing, so it is much faster than reading lines.
+  int64_t PassOver(int64_t whole_millis, int64_t most, bool open_end);
+
   /// The next complete line; false if there is none now.
   bool Next(LogLine* line);
   /// Like Next(), and at the end returns the rest of an incomplete last line.
@@ -85,7 +91,11 @@ class LogReader {
   bool Fill();
   /// Reads from the current segment; negative if it is gone.
   ssize_t ReadSegment();
-  void Take(size_t size, size_t line_end, LogLine* line);
+  /// The end in pending_ of the next line with its '\n', and of its text; false: there is none now.
+  bool FindEnd(size_t* end, size_t* text_end);
+  /// When the pending line that ends at `end` was whole.
+  int64_t WholeMillis(size_t end);
+  void Take(size_t end, size_t text_end, LogLine* line);
   /// The pending bytes before `end` were given out, or left out.
   void GiveOut(size_t end);
 
@@ -99,6 +109,7 @@ class LogReader {
   size_t searched_ = 0;       // pending_ has no '\n' before this
   bool cut_ = false;          // the pending bytes will not be continued: they are a line
   int64_t line_time_ = -1;    // time of the line at begin_; -1: not looked up yet
+  LogPosition line_start_;    // of the line at begin_, if it began in an earlier segment
   int64_t newest_ = 0;        // time of the last line given out
   int64_t newest_whole_ = 0;  // when that line was whole
 };

@@ -25,6 +25,12 @@ struct LogSegmentName {
 /// The inverse of LogSegmentPath(), for a log whose name ends in ".log"; nothing for other files.
 std::optional<LogSegmentName> ParseLogSegment(const std::string& path);
 
+/// A place in the segments of a log.
+struct LogPosition {
+  int segment = 0;     ///< from 1; 0: none
+  int64_t offset = 0;  ///< bytes from the segment's start
+};
+
 /// Numbers of the existing segments, ascending; empty if there is no such log.
 std::vector<int> FindLogSegments(const std::string& path);
 

@@ -56,10 +56,10 @@ web::MergedLines PageOf(logs::MergedPage merged, const std::vector<history::LogF
 
 std::optional<web::PrintedFailure> Printed(const std::optional<history::FoundError>& found) {
   if (!found) return std::nullopt;
-  return web::PrintedFailure{found->log.task,          found->log.attempt,
-                             found->log.stream,        found->error.line_number,
-                             found->error.unix_millis, found->error.before,
-                             found->error.lines,       history::IsMention(*found)};
+  return web::PrintedFailure{
+      found->log.task,          found->log.attempt,         found->log.stream,
+      found->error.line_number, found->error.unix_millis,   found->error.before,
+      found->error.lines,       history::IsMention(*found), found->error.offset};
 }
 
 }  // namespace

@@ -249,6 +249,7 @@ class YarnPageTest(page_test.Visits):
         self.assertEqual((errors["failure"]["guilty"], errors["own"]["task"]), ("worker:1", "worker:1"))
         self.assertEqual((errors["own"]["attempt"], errors["own"]["stream"]), (1, "stderr"))
         self.assertEqual(errors["own"]["lines"][-1], "ValueError: bad batch 17")
+        self.assertEqual(errors["own"]["offset"], 0)
 
         lines, notes = self.merged(job, task="worker", match="hello|done|before")
         self.assertEqual(notes, [])
@@ -269,6 +270,11 @@ class YarnPageTest(page_test.Visits):
         page = self.enter(f"http://{cluster.environment['RM_WEB']}/proxy/{job.id}/")
         expect = browsers.expect
         expect(page.locator("#logs input[list]")).not_to_have_value("")
+        # The error's link leads to the line of the first run, which lies on the task's machine.
+        page.get_by_role("button", name="worker:1, stderr, line 1").click()
+        expect(page.locator(".line.current")).to_have_text("Traceback (most recent call last):",
+                                                           timeout=PATIENCE_MILLIS)
+        expect(page.locator("#logs select[aria-label=Run]")).to_have_value("1")
         page.fill("#logs input[list]", "*")
         page.select_option("#logs select[aria-label=Stream]", "stdout,stderr")
         page.fill("#logs input.pattern", "hello|done|bad batch")

@@ -32,18 +32,24 @@ class ExecutorFixture : public ::testing::Test {
   static constexpr char kJobId[] = "job-1";
 
   void SetUp() override {
+    Serve(job_service_, service_);
+    std::filesystem::create_directories(working_);
+  }
+
+  /// Starts a server, in place of any before.
+  void Serve(rpc::JobService& jobs, CountingService& executors) {
     auto server = rpc::MasterServer::Start(
         "127.0.0.1", rpc::Peers::kOwnUser,
-        authority_.Issue(rpc::ApplicationMasterRole(kJobId)).value(), job_service_, service_);
+        authority_.Issue(rpc::ApplicationMasterRole(kJobId)).value(), jobs, executors);
     ASSERT_TRUE(server.ok()) << server.status();
     server_ = *std::move(server);
-    std::filesystem::create_directories(working_);
   }
 
   void StartExecutor(std::chrono::milliseconds registry_timeout = {}) {
     Options options;
     options.container_id = container_;
     options.master_address = server_->address();
+    options.address_file = address_file_;
     options.registry_timeout = registry_timeout;
     executor_ =
         std::make_unique<Executor>(driver_.loop(), *keeper_, options, working_,
@@ -164,6 +170,7 @@ class ExecutorFixture : public ::testing::Test {
                              driver_.Changed();
                            }}};
   std::unique_ptr<rpc::MasterServer> server_;
+  std::string address_file_;  ///< where the executor finds the next server; empty: nowhere
   std::unique_ptr<Executor> executor_;
 };
 

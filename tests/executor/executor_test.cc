@@ -294,6 +294,48 @@ TEST_F(ExecutorTest, AStrangerOfTheOldEpochIsNotTheNewOnes) {
   EXPECT_EQ(Next<input::ExecutorRegistered>().epoch, 2);
 }
 
+TEST_F(ExecutorTest, SaysOnEachStreamHowLongAgoItsProgramEnded) {
+  address_file_ = folder_ / "address";
+  os::Put(address_file_, server_->address());
+  v1::Assignment assignment = AssignmentOf("exit 3");
+  assignment.set_incarnation(1);
+  assignment.set_reattach_ms(60'000);
+  assignment.set_silence_ms(60'000);
+  const SystemClock clock;
+  const TimePoint begun = clock.Now();
+  RunTask(assignment);
+  const TaskExit told = Next<input::TaskEnded>().exit;
+  const TimePoint heard = clock.Now();
+  EXPECT_GE(told.ended_ago_millis, 0);
+  EXPECT_LE(told.ended_ago_millis, (heard - begun) / milliseconds(1));
+  EXPECT_EQ(told.ended_millis, 0) << "the ApplicationMaster gives the date";
+  // The stream breaks, and another ApplicationMaster takes over.
+  server_->Shutdown(Duration::zero());
+  rpc::JobService jobs(kJobId, log_, tunnels_, {});
+  CountingService next{kJobId, tunnels_, {[this](core::JobInput input) {
+                         inputs_.Push(std::move(input));
+                         driver_.Changed();
+                       }}};
+  Serve(jobs, next);
+  const TimePoint served = clock.Now();
+  os::Put(address_file_, server_->address());
+  std::optional<input::HeldTask> held;
+  ASSERT_TRUE(driver_.Await([&] {
+    while (const auto said = inputs_.TryNext()) {
+      const auto* attached = std::get_if<input::ExecutorAttached>(&*said);
+      if (attached != nullptr) held = attached->held;
+    }
+    return held.has_value();
+  }));
+  EXPECT_EQ(held->phase, input::HeldTask::Phase::kEnded);
+  EXPECT_EQ(held->exit.host_millis, told.host_millis);
+  EXPECT_GE(held->exit.ended_ago_millis,
+            told.ended_ago_millis + (served - heard) / milliseconds(1) - 1);
+  EXPECT_LE(held->exit.ended_ago_millis, (clock.Now() - begun) / milliseconds(1));
+  executor_.reset();
+  server_->Shutdown(Duration::zero());
+}
+
 TEST_F(ExecutorTest, SaysWhenSomethingListensForVisualizationAndWhenNothingDoes) {
   if (!os::HasPython()) GTEST_SKIP() << "needs python3 for a program that listens";
   v1::Assignment assignment = AssignmentOf(

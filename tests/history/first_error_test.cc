@@ -10,6 +10,7 @@
 namespace tony::history {
 namespace {
 
+using client::SampleEvents;
 using ::testing::ElementsAre;
 
 /// A failed job whose guilty task is worker:1, with logs of two tasks.
@@ -109,6 +110,41 @@ TEST_F(FirstErrorTest, AJobThatRunsOrSucceededHasNoFailure) {
   EXPECT_FALSE(FindFailure(View(job.events()), folder));
   job.End(core::Outcome::kSucceeded, core::Reason::kTasksSucceeded, "All tracked tasks succeeded");
   EXPECT_FALSE(FindFailure(View(job.events()), folder));
+}
+
+/// The end of a worker, on a host whose clock is `ahead`.
+core::TaskExit ExitAt(int64_t millis, int64_t ahead) {
+  core::TaskExit exit{core::TaskExit::Cause::kSignaled, 0, 11, "", {}, millis};
+  exit.host_millis = millis + ahead;
+  return exit;
+}
+
+TEST_F(FirstErrorTest, ClocksOfHostsThatDifferArePutRight) {
+  constexpr int64_t kHour = 3'600'000, kEnd = SampleEvents::kStart + 100'000;
+  client::SampleEvents job = client::RunningJob();
+  for (int worker = 0; worker < 2; ++worker) {
+    core::TaskChanged failed = job.Task("worker", worker, core::TaskState::kFailed);
+    failed.exit = ExitAt(kEnd, worker == 0 ? kHour : 0);
+    job.Add(failed);
+  }
+  folder_ = client::WriteJob(local_.path(), "job-b", job.events());
+  // The host of worker:0 is an hour ahead: what it dates after the failure came long before.
+  logs::AppendTimed(Log({"worker", 0}, "stderr"), "OSError: earlier\n", kEnd + kHour - 60'000);
+  logs::AppendTimed(Log({"worker", 0}, "stderr"), "OSError: because\n", kEnd + kHour + 10);
+  Failure failure{"worker:1 was killed", core::TaskId{"worker", 1}, 1, ExitAt(kEnd, 0)};
+  FailureErrors errors = FindErrorsOf(failure, folder_, {});
+  ASSERT_TRUE(errors.after);
+  EXPECT_THAT(errors.after->error.lines, ElementsAre("OSError: because"));
+  logs::AppendTimed(Log({"worker", 1}, "stderr"), "ValueError: mine\n", kEnd - 10);
+  errors = FindErrorsOf(failure, folder_, {});
+  EXPECT_THAT(errors.own->error.lines, ElementsAre("ValueError: mine"));
+  EXPECT_THAT(errors.after->error.lines, ElementsAre("OSError: because"));
+  // The other way round: the guilty one's clock is ahead.
+  failure = {"worker:0 was killed", core::TaskId{"worker", 0}, 1, ExitAt(kEnd, kHour)};
+  errors = FindErrorsOf(failure, folder_, {});
+  EXPECT_THAT(errors.own->error.lines, ElementsAre("OSError: earlier"));
+  EXPECT_THAT(errors.after->error.lines, ElementsAre("ValueError: mine"));
+  EXPECT_THAT(FindFirstError(folder_, {})->error.lines, ElementsAre("OSError: earlier"));
 }
 
 }  // namespace

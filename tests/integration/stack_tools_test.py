@@ -81,7 +81,7 @@ class StackToolsTest(stacks_test.StacksCase):
         self.addCleanup(self.go_on, program)
         text = self.stacks(job)
         self.assertIn("it is stopped (SIGSTOP)", text)
-        self.assertRegex(text, r" – by eu-stack\n    \w+\n")
+        self.assertRegex(text, r" – by eu-stack\n    \w+")
         self.assertIn("\n    _PyEval_EvalFrameDefault\n", text)
         with open(f"/proc/{program}/stat", encoding="ascii") as stat:
             self.assertEqual(stat.read().rsplit(")", 1)[1].split()[0], "T", "the tool has let it go on")

@@ -5,6 +5,9 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_split.h"
+#include "logs/log_bytes.h"
+#include "tests/logs/timed_log.h"
+#include "tests/os/temporary_folder.h"
 
 namespace tony::logs {
 namespace {
@@ -97,6 +100,29 @@ TEST(ErrorFinder, ATracebackThatBreaksOffIsTakenAsFarAsItGoes) {
   std::string endless = "Traceback (most recent call last):";
   for (int i = 0; i < 2000; ++i) endless += "\n  frame";
   EXPECT_THAT(Find(endless)->lines, SizeIs(ErrorFinder::kMaxLines));
+}
+
+/// The lines from the error's offset on.
+std::string LinesAt(const std::string& path) {
+  const std::optional<PrintedError> error = FindFirstErrorIn(path, 0, nullptr);
+  if (!error) return "no error";
+  const LogBytes bytes = LogBytes::Open(path).value();
+  return bytes.Read(error->offset, 10).value_or("no bytes");
+}
+
+TEST(ErrorFinder, SaysWhereInTheLogTheErrorBegins) {
+  os::TemporaryFolder folder;
+  const std::string path = folder / "stderr.log";
+  AppendLog(path, "fine\nbegins here: ");
+  AppendLog(LogSegmentPath(path, 2), "OSError: 1\n");
+  EXPECT_EQ(LinesAt(path), "begins her");
+  EXPECT_EQ(FindFirstErrorIn(path, 0, nullptr)->offset, 5);
+  AppendLog(folder / "other.log", "fine\n");
+  AppendLog(LogSegmentPath(folder / "other.log", 3),
+            "[tony: 1000 bytes of this log were dropped here, x]\n");
+  AppendLog(LogSegmentPath(folder / "other.log", 4), "fine\nKeyError: 2\n");
+  EXPECT_EQ(LinesAt(folder / "other.log"), "KeyError: ");
+  EXPECT_EQ(FindFirstErrorIn(folder / "other.log", 0, nullptr)->offset, 5 + 1000 + 5);
 }
 
 }  // namespace

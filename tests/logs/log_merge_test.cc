@@ -150,5 +150,44 @@ TEST_F(LogMergeTest, APageIsBoundedInBytesAndTime) {
   EXPECT_GT(page.next.millis, 100);  // the next page goes on from there
 }
 
+TEST_F(LogMergeTest, EmptyLinesFillAPageToo) {
+  Append(0, std::string(100'000, '\n'), 10);
+  const MergedPage page = Merge({.lines = 100'000, .bytes = 10'000});
+  EXPECT_GT(page.rows.size(), 100U);
+  EXPECT_LT(page.rows.size(), 1000U);
+}
+
+// No line of these logs has a time of its own, so only the number of lines tells where to go on.
+TEST_F(LogMergeTest, APageGoesOnHoweverManyLinesOfItsTimeLieBefore) {
+  std::string many;
+  for (int i = 0; i < 300'000; ++i) absl::StrAppend(&many, i % 100, "\n");
+  AppendLog(Path(0), many);
+  AppendLog(Path(1), "one\ntwo");
+  const MergedPage page = Merge({.place = {0, 290'000}}, [] { return true; });
+  ASSERT_FALSE(page.rows.empty());
+  EXPECT_EQ(page.rows[0].text, "0");
+  EXPECT_EQ(page.rows[0].place, 290'001);
+  EXPECT_GT(page.next, (MergePlace{0, 290'000}));
+  const MergeRange rest{.place = {0, 299'999}, .open_ends = true};
+  EXPECT_THAT(Texts(Merge(rest)), ElementsAre("0 0 99", "0 1 one", "0 1 two"));
+  EXPECT_THAT(Texts(Merge({.place = {0, 300'001}, .open_ends = true})), ElementsAre("0 1 two"));
+  EXPECT_THAT(Texts(Merge({.place = {0, 300'002}, .open_ends = true})), IsEmpty());
+}
+
+TEST_F(LogMergeTest, PlacesCountTheLinesOfOneTimeOverAllLogs) {
+  Append(0, "a\nb\n", 10);
+  Append(1, "c\n", 5);
+  Append(1, "d\ne\n", 10);
+  AppendLog(Path(2), "1970-01-01T00:00:00.010+00:00 info f\n");
+  const std::vector<std::string> all = Texts(Merge({}));
+  ASSERT_EQ(all.size(), 6U);
+  EXPECT_EQ(all[0], "5 1 c");
+  for (int skip = 0; skip <= 5; ++skip) {
+    EXPECT_EQ(Texts(Merge({.place = {10, skip}})),
+              std::vector<std::string>(all.begin() + 1 + skip, all.end()))
+        << skip;
+  }
+}
+
 }  // namespace
 }  // namespace tony::logs

@@ -195,5 +195,30 @@ TEST_F(LogReaderTest, LeavesOutALineThatNeverEnds) {
   EXPECT_EQ(reader_.LeaveOutAllBut(100'000).bytes, 0);
 }
 
+TEST_F(LogReaderTest, PassesOverLinesByTheirTimes) {
+  Append("one\ntwo\n", 10);
+  Append("three\nfour\nfive", 20);
+  EXPECT_EQ(reader_.PassOver(10, 0, false), 0);
+  EXPECT_EQ(reader_.PassOver(10, 1, false), 1);
+  EXPECT_THAT(Read(), ElementsAre("10 two", "20 three", "20 four"));
+  LogReader other(path_);
+  EXPECT_EQ(other.PassOver(20, 9, false), 2);
+  EXPECT_EQ(other.PassOver(20, 9, true), 1);
+  LogLine line;
+  EXPECT_FALSE(other.Finish(&line));
+}
+
+TEST_F(LogReaderTest, LinesKnowWhereTheyBegin) {
+  Append("one\nhalf ", 10);
+  Append("a line\nthree\n", 20, 2);
+  std::vector<std::string> places;
+  LogLine line;
+  while (reader_.Next(&line)) {
+    places.push_back(
+        absl::StrCat(line.text, " ", line.position.segment, "+", line.position.offset));
+  }
+  EXPECT_THAT(places, ElementsAre("one 1+0", "half a line 1+4", "three 2+7"));
+}
+
 }  // namespace
 }  // namespace tony::logs

@@ -101,5 +101,31 @@ TEST_F(FolderJobLogsTest, WithoutLogsItIsEmpty) {
   EXPECT_TRUE(absl::IsInvalidArgument(Merge({.match = "("}).status()));
 }
 
+TEST_F(FolderJobLogsTest, AnErrorIsFoundInTheLogAtItsOffset) {
+  const std::string before = "fine\nalso fine\n";
+  Append(0, "stderr", absl::StrCat(before, "ValueError: bad batch\nmore\n"), 10);
+  view_.verdict.emplace();
+  view_.verdict->outcome = core::Outcome::kFailed;
+  view_.verdict->guilty = core::TaskId{"worker", 0};
+  std::optional<absl::StatusOr<web::JobErrors>> errors;
+  logs_.FindErrors(view_, nullptr, [&](absl::StatusOr<web::JobErrors> found) {
+    errors = std::move(found);
+    driver_.Changed();
+  });
+  ASSERT_TRUE(driver_.Await([&] { return errors.has_value(); }));
+  ASSERT_TRUE(errors->ok() && (*errors)->own) << errors->status();
+  const web::PrintedFailure& own = *(*errors)->own;
+  EXPECT_EQ(own.offset, static_cast<int64_t>(before.size()));
+  std::optional<absl::StatusOr<logs::LogBlock>> block;
+  logs_.ReadBlock({{"worker", 0}, own.attempt, own.stream}, own.offset, 1000, nullptr,
+                  [&](absl::StatusOr<logs::LogBlock> read) {
+                    block = std::move(read);
+                    driver_.Changed();
+                  });
+  ASSERT_TRUE(driver_.Await([&] { return block.has_value(); }));
+  ASSERT_TRUE(block->ok()) << block->status();
+  EXPECT_EQ((*block)->rows[0].text, "ValueError: bad batch");
+}
+
 }  // namespace
 }  // namespace tony::pagedata

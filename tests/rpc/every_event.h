@@ -17,6 +17,7 @@ inline core::TaskExit FullExit(const std::string& text) {
   exit.message = text;
   exit.tail = {text, "", "last " + text};
   exit.ended_millis = 1'700'000'000'123;
+  exit.host_millis = 1'699'999'000'007;
   return exit;
 }
 

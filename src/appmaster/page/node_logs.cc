@@ -9,7 +9,7 @@
 #include "appmaster/page/merge_answers.h"
 #include "appmaster/page/node_download.h"
 #include "common/status_macros.h"
-#include "core/judge/root_cause.h"
+#include "core/tasks/arrival_dates.h"
 #include "history/job_logs.h"
 #include "logs/error_finder.h"
 #include "logs/log_block.h"
@@ -69,9 +69,10 @@ std::optional<web::JobErrors::Failure> FailureOf(const core::JobView& view) {
   return web::JobErrors::Failure{newest.cause, newest.guilty, newest.number, std::nullopt};
 }
 
+/// With the date by this host's clock, by which errors of different hosts are compared.
 logs::PrintedError FromProto(const v1::PrintedError& printed) {
   return {printed.line(),
-          printed.unix_millis(),
+          printed.dated_millis(),
           {printed.before().begin(), printed.before().end()},
           {printed.lines().begin(), printed.lines().end()}};
 }
@@ -95,10 +96,11 @@ std::optional<web::PrintedFailure> BestOf(const std::vector<NodeAnswer>& answers
                              printed.attempt(),
                              stream,
                              best->line_number,
-                             best->unix_millis,
+                             printed.unix_millis(),
                              std::move(best->before),
                              std::move(best->lines),
-                             mention};
+                             mention,
+                             printed.has_offset() ? printed.offset() : -1};
 }
 
 /// A log is missing where the program has printed nothing yet, which is nothing to speak of.
@@ -111,12 +113,14 @@ std::string NoteOf(const NodeAnswer& answer) {
   return sentence;
 }
 
-/// ResourceExhausted – too much is being asked for all to be asked; OK otherwise.
+/// ResourceExhausted – nobody has answered since too much is being asked; OK otherwise. A single
+/// executor that is busy is one that is missing, and no reason to show nothing of the others.
 absl::Status CrowdOf(const std::vector<NodeAnswer>& answers) {
+  if (answers.empty()) return absl::OkStatus();
   for (const NodeAnswer& answer : answers) {
-    if (absl::IsResourceExhausted(answer.lines.status())) return answer.lines.status();
+    if (!absl::IsResourceExhausted(answer.lines.status())) return absl::OkStatus();
   }
-  return absl::OkStatus();
+  return answers.front().lines.status();
 }
 
 /// At most kMostNotes sentences; the last one says how many are left out.
@@ -266,7 +270,8 @@ void NodeLogs::Merge(const core::JobView& view, const web::MergeWish& wish, Aban
 
 // A page without the lines of a task that is silent for a moment would lead a follower past them.
 bool NodeLogs::WaitsFor(const NodeAnswer& answer) {
-  if (!absl::IsUnavailable(answer.lines.status())) {
+  const absl::Status status = answer.lines.status();
+  if (!absl::IsUnavailable(status) && !absl::IsResourceExhausted(status)) {
     silent_since_.erase(answer.task);
     return false;
   }
@@ -329,15 +334,16 @@ void NodeLogs::FindErrors(const core::JobView& view, Abandoned abandoned,
                   if (!errors.failure->guilty) return take(std::move(errors));
                   const auto& lines = answers.front().lines;
                   if (lines.ok() && lines->printed()) errors.printed = true;
-                  FindAfter(*view, std::move(errors), std::move(abandoned), std::move(take));
+                  const int64_t dated = lines.ok() ? lines->error().dated_millis() : 0;
+                  FindAfter(*view, dated, std::move(errors), std::move(abandoned), std::move(take));
                 });
 }
 
-void NodeLogs::FindAfter(const core::JobView& view, web::JobErrors errors, Abandoned abandoned,
-                         Take<web::JobErrors> take) {
+void NodeLogs::FindAfter(const core::JobView& view, int64_t own_millis, web::JobErrors errors,
+                         Abandoned abandoned, Take<web::JobErrors> take) {
   const web::JobErrors::Failure& failure = *errors.failure;
-  int64_t since = failure.exit ? failure.exit->ended_millis - core::kClockToleranceMillis : 0;
-  if (errors.own && errors.own->unix_millis > 0) since = errors.own->unix_millis;
+  int64_t since = failure.exit ? failure.exit->ended_millis - core::kArrivalToleranceMillis : 0;
+  if (own_millis > 0) since = own_millis;
   std::vector<NodeQuestion> questions;
   for (const core::TaskId& task : Choose(view, "").tasks) {
     if (task != *failure.guilty) questions.push_back(ErrorQuestion(task, 0, since));

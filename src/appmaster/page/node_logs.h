@@ -30,7 +30,7 @@ class NodeLogs : public web::JobLogs {
            rpc::ExecutorService& executors, std::string own_log)
       : clock_(clock),
         machine_(machine),
-        reads_(loop, machine, executors),
+        reads_(loop, clock, machine, executors),
         own_log_(std::move(own_log)),
         worker_(loop),
         lookup_(worker_, clock) {}
@@ -67,9 +67,10 @@ class NodeLogs : public web::JobLogs {
   /// Whether a page goes on only when this task's executor has answered, which it did until a
   /// moment ago.
   bool WaitsFor(const NodeAnswer& answer);
-  /// Goes on to the errors of other tasks than the guilty one.
-  void FindAfter(const core::JobView& view, web::JobErrors errors, Abandoned abandoned,
-                 Take<web::JobErrors> take);
+  /// Goes on to the errors of other tasks than the guilty one. `own_millis`: when that one printed
+  /// its own, by this host's clock; 0: not known.
+  void FindAfter(const core::JobView& view, int64_t own_millis, web::JobErrors errors,
+                 Abandoned abandoned, Take<web::JobErrors> take);
 
   const Clock& clock_;
   const core::JobMachine& machine_;

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/logging.h"
+#include "core/tasks/arrival_dates.h"
 #include "rpc/convert/log_lines.h"
 
 namespace tony::appmaster {
@@ -46,6 +47,9 @@ void NodeReads::Ask(NodeQuestion question, std::chrono::seconds patience, const 
   }
   const int64_t request = ++last_request_;
   question.wish.set_request(request);
+  if (question.wish.has_find_error()) {
+    question.wish.mutable_find_error()->set_sent_millis(clock_.UnixMillis());
+  }
   v1::MasterMessage message;
   *message.mutable_read_log() = std::move(question.wish);
   if (!executors_.Send(task->container->id, message).ok()) {
@@ -64,6 +68,11 @@ void NodeReads::TakeLines(const std::string& container, v1::LogLines lines) {
   }
   const Waiting waiting = std::move(waiting_.extract(found).mapped());
   if (lines.code() != 0) return waiting.take(rpc::StatusOf(lines));
+  if (lines.has_error() && lines.error().unix_millis() > 0) {
+    v1::PrintedError& error = *lines.mutable_error();
+    error.set_dated_millis(error.unix_millis() -
+                           core::ClockAhead(lines.host_millis(), clock_.UnixMillis()));
+  }
   waiting.take(std::move(lines));
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/clock.h"
 #include "common/event_loop.h"
 #include "core/job/job_machine.h"
 #include "rpc/services/executor_service.h"
@@ -49,8 +50,9 @@ class NodeReads {
   static constexpr size_t kMostRounds = 8;
 
   /// All references must outlive this object.
-  NodeReads(EventLoop& loop, const core::JobMachine& machine, rpc::ExecutorService& executors)
-      : loop_(loop), machine_(machine), executors_(executors) {}
+  NodeReads(EventLoop& loop, const Clock& clock, const core::JobMachine& machine,
+            rpc::ExecutorService& executors)
+      : loop_(loop), clock_(clock), machine_(machine), executors_(executors) {}
 
   /// Calls `take` once, perhaps from within the call, with the answer or its code. Unavailable –
   /// the task has no executor that could be asked, or it has not answered in time.
@@ -62,7 +64,8 @@ class NodeReads {
   /// a time each answer is ResourceExhausted.
   void AskAll(std::vector<NodeQuestion> questions, web::JobLogs::Abandoned abandoned, TakeAll take);
 
-  /// An executor's answer. One that comes late, or that nobody has asked for, is dropped.
+  /// An executor's answer, in which an error gets its date (v1::PrintedError.dated_millis). One
+  /// that comes late, or that nobody has asked for, is dropped.
   void TakeLines(const std::string& container, v1::LogLines lines);
 
  private:
@@ -82,6 +85,7 @@ class NodeReads {
   void OnDeadline(int64_t request);
 
   EventLoop& loop_;
+  const Clock& clock_;
   const core::JobMachine& machine_;
   rpc::ExecutorService& executors_;
   int64_t last_request_ = 0;

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "absl/strings/str_format.h"
-#include "core/tasks/progress_dates.h"
+#include "core/tasks/arrival_dates.h"
 
 namespace tony::core {
 namespace {

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "core/judge/failure_kind.h"
+#include "core/tasks/arrival_dates.h"
 
 namespace tony::core {
 namespace {
@@ -13,7 +14,14 @@ namespace {
 struct Suspect {
   size_t index;
   int64_t ended_millis;
+  int64_t host_millis;
 };
+
+/// Of two failures of the same host: whether `left` came before `right`.
+bool Earlier(const Suspect& left, const Suspect& right) {
+  if (left.host_millis != 0 && right.host_millis != 0) return left.host_millis < right.host_millis;
+  return left.ended_millis < right.ended_millis;
+}
 
 /// Rules 1 and 2: the failures of the guiltiest kind, each with a time.
 std::vector<Suspect> GuiltiestKind(const std::vector<TaskFailure>& failures) {
@@ -25,7 +33,7 @@ std::vector<Suspect> GuiltiestKind(const std::vector<TaskFailure>& failures) {
   for (size_t i = 0; i < failures.size(); ++i) {
     const int64_t ended = failures[i].exit.ended_millis;
     if (ended != 0) known = ended;
-    if (kinds[i] == guiltiest) suspects.push_back({i, known});
+    if (kinds[i] == guiltiest) suspects.push_back({i, known, failures[i].exit.host_millis});
   }
   return suspects;
 }
@@ -38,11 +46,10 @@ size_t RootCauseOf(const std::vector<TaskFailure>& failures) {
   for (const Suspect& suspect : suspects) earliest = std::min(earliest, suspect.ended_millis);
   const Suspect* chosen = nullptr;
   for (const Suspect& suspect : suspects) {
-    if (suspect.ended_millis - earliest > kClockToleranceMillis) continue;
+    if (suspect.ended_millis - earliest > kArrivalToleranceMillis) continue;
     const bool same_host =
         chosen != nullptr && failures[suspect.index].host_id == failures[chosen->index].host_id;
-    const bool earlier = same_host && suspect.ended_millis < chosen->ended_millis;
-    if (chosen == nullptr || earlier) chosen = &suspect;
+    if (chosen == nullptr || (same_host && Earlier(suspect, *chosen))) chosen = &suspect;
   }
   return chosen->index;
 }

@@ -5,7 +5,7 @@
 #include <utility>
 #include <variant>
 
-#include "core/tasks/progress_dates.h"
+#include "core/tasks/arrival_dates.h"
 
 namespace tony::core {
 namespace {

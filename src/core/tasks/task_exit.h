@@ -26,9 +26,11 @@ struct TaskExit {
   int signal = 0;
   std::string message;                ///< one sentence of context; may be empty
   std::vector<std::string> tail;      ///< last lines of the output, oldest first
-  int64_t ended_millis = 0;           ///< milliseconds since 1970 by the host's clock; 0: not known
+  int64_t ended_millis = 0;           ///< Unix time of the ApplicationMaster; 0: not known
   std::string model_parameters = {};  ///< those that a preprocessing program printed for the tasks
   std::map<std::string, std::string> reported = {};  ///< the last values that the program reported
+  int64_t host_millis = 0;        ///< when it ended by the clock of its host; 0: not known
+  int64_t ended_ago_millis = -1;  ///< before its date is known (DateExit); -1: it is dated
 
   bool operator==(const TaskExit&) const = default;
 

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "core/tasks/progress_dates.h"
+#include "core/tasks/arrival_dates.h"
 #include "rpc/convert/convert.h"
 
 namespace tony::executor {

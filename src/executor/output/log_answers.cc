@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
+#include "core/tasks/arrival_dates.h"
 #include "logs/container_logs.h"
 #include "logs/error_finder.h"
 #include "logs/log_block.h"
@@ -83,6 +84,7 @@ v1::PrintedError ToProto(const logs::ContainerLogFile& log, logs::PrintedError e
   printed.set_stream(StreamOf(log));
   printed.set_line(error.line_number);
   printed.set_unix_millis(error.unix_millis);
+  if (error.offset >= 0) printed.set_offset(error.offset);
   for (std::string& line : error.before) {
     if (line.size() > room / 2) line.resize(room / 2);
     room -= line.size();
@@ -179,9 +181,14 @@ void LogAnswers::Run(int64_t request,
 
 void LogAnswers::Answer(const v1::ReadLog& wish) {
   if (wish.has_find_error()) {
+    const v1::ErrorWish& error = wish.find_error();
+    const int64_t ahead = core::ClockAhead(clock_.UnixMillis(), error.sent_millis());
     return Run(wish.request(), [this, attempt = wish.attempt(),
-                                since = wish.find_error().since_millis()](const auto& stop) {
-      return FindError(folder_, attempt, since, logs::OutOfTime(clock_, stop));
+                                since = error.since_millis() + ahead](const auto& stop) {
+      absl::StatusOr<v1::LogLines> lines =
+          FindError(folder_, attempt, since, logs::OutOfTime(clock_, stop));
+      if (lines.ok()) lines->set_host_millis(clock_.UnixMillis());
+      return lines;
     });
   }
   if (!wish.has_merge()) return AnswerFromOne(wish);

@@ -307,7 +307,7 @@ void TaskProcess::End(core::TaskExit exit) {
   timeout_.reset();
   memory_watch_.reset();
   if (std::exchange(ended_, true)) return LogDebug("a second end of the program is ignored");
-  exit.ended_millis = clock_.UnixMillis();
+  exit.host_millis = clock_.UnixMillis();
   callbacks_.on_ended(std::move(exit));
 }
 

@@ -1,6 +1,8 @@
 // Conversion of ids, exits and the cluster spec.
 #include "rpc/convert/convert.h"
 
+#include <algorithm>
+
 #include "rpc/convert/utf8.h"
 
 namespace tony::rpc {
@@ -44,6 +46,8 @@ v1::TaskExit ToProto(const core::TaskExit& exit) {
   proto.set_message(ToUtf8(exit.message));
   for (const std::string& line : exit.tail) proto.add_tail(ToUtf8(line));
   proto.set_ended_millis(exit.ended_millis);
+  proto.set_host_millis(exit.host_millis);
+  if (exit.ended_ago_millis >= 0) proto.set_ended_ago_millis(exit.ended_ago_millis);
   proto.set_model_parameters(exit.model_parameters);
   for (const auto& [name, value] : exit.reported) (*proto.mutable_reported())[name] = value;
   return proto;
@@ -80,6 +84,10 @@ core::TaskExit FromProto(const v1::TaskExit& proto) {
   exit.message = proto.message();
   exit.tail.assign(proto.tail().begin(), proto.tail().end());
   exit.ended_millis = proto.ended_millis();
+  exit.host_millis = proto.host_millis();
+  if (proto.has_ended_ago_millis()) {
+    exit.ended_ago_millis = std::max<int64_t>(0, proto.ended_ago_millis());
+  }
   exit.model_parameters = proto.model_parameters();
   exit.reported.insert(proto.reported().begin(), proto.reported().end());
   return exit;

@@ -72,6 +72,7 @@ struct PrintedFailure {
   std::vector<std::string> before;
   std::vector<std::string> lines;
   bool mention = false;  ///< it may be a harmless message
+  int64_t offset = -1;   ///< of the first of `lines` in its log (logs::LogBytes); -1: not known
 };
 
 /// Why the job failed, or its newest attempt.

@@ -16,6 +16,7 @@ Json PrintedJson(const std::optional<PrintedFailure>& printed) {
           {"attempt", printed->attempt},
           {"stream", printed->stream},
           {"line", printed->line},
+          {"offset", printed->offset < 0 ? Json() : Json(printed->offset)},
           {"millis", core::OrNull(printed->unix_millis)},
           {"before", printed->before},
           {"lines", printed->lines},

@@ -4,6 +4,7 @@ import { useState } from "preact/hooks";
 import { dateTime, duration, jobAge, stateClass } from "./format";
 import { cleaned } from "./log_text";
 import type { Connection } from "./store";
+import type { LogPlace } from "./log_window";
 import type { Errors, FoundError, Job } from "./types";
 import { StopButton } from "./stop";
 
@@ -92,15 +93,21 @@ export function Freshness({ connection, now, utc }: { connection: Connection; no
 
 const textOf = (lines: string[]) => lines.map(cleaned).join("\n");
 
-function Excerpt({ error, open }: { error: FoundError; open: (task: string) => void }) {
+/** Opens a task's log, at its end or at a place. */
+export type Open = (task: string, place?: LogPlace) => void;
+
+/** Where the first line of an error stands; undefined: only the log is known. */
+export const placeOf = ({ attempt, stream, offset }: FoundError): LogPlace | undefined =>
+  offset === null ? undefined : { attempt, stream, offset };
+
+function Excerpt({ error, open }: { error: FoundError; open: Open }) {
   return (
     <Fragment>
       <p class="quiet">
         {error.mention ? "Perhaps only a message: " : ""}
-        <button class="link" onClick={() => open(error.task)}>
-          {error.task}
+        <button class="link" onClick={() => open(error.task, placeOf(error))}>
+          {error.task}, {error.stream}, line {error.line}
         </button>
-        , {error.stream}, line {error.line}
       </p>
       <pre tabIndex={0}>
         {textOf(error.before)}
@@ -114,7 +121,7 @@ function Excerpt({ error, open }: { error: FoundError; open: (task: string) => v
 interface VerdictProps {
   job: Job;
   errors: Errors | null;
-  open: (task: string) => void;
+  open: Open;
 }
 
 /** The verdict with the guilty task and its last lines; before there is one, the last failed run. */

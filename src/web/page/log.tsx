@@ -5,6 +5,7 @@ import { taskPath } from "./format";
 import { combined } from "./log_text";
 import { MergedLog } from "./log_merged";
 import { OneLog } from "./log_one";
+import type { LogPlace } from "./log_window";
 import type { Job, Task } from "./types";
 
 /** Which log to show: a task, "am", or "" for all and "type*" for all of a type. */
@@ -12,6 +13,10 @@ export interface Chosen {
   task: string;
   /** Rises with each wish, so that the same task can be wished again. */
   turn: number;
+  /** The line to show; the log's end if there is none. */
+  place?: LogPlace;
+  /** It was opened from elsewhere on the page, so the focus goes along. */
+  opened?: boolean;
 }
 
 interface Props {
@@ -122,10 +127,14 @@ export function Logs({ job, tasks, chosen, choose, alive, utc, now }: Props) {
   const name = chosen.task;
   const merged = name.endsWith("*");
   const task = tasks.find((one) => one.task === name);
+  const place = chosen.place;
   useEffect(() => {
-    setAttempt(null);
+    setAttempt(place?.attempt ?? null);
     // A failed program's last words are mostly on stderr.
-    if (task?.state === "FAILED" && chosen.turn > 0) setStream("stderr");
+    if (place) setStream(place.stream);
+    else if (task?.state === "FAILED" && chosen.turn > 0) setStream("stderr");
+    if (place) setHideOthers(false);
+    if (chosen.opened) document.querySelector<HTMLElement>("#logs .lines")?.focus({ preventScroll: true });
   }, [name, chosen.turn]);
   const since = useMemo(() => (range === 0 ? undefined : Math.floor(now - range)), [range, name]);
   const newest = task?.attempt ?? 0;
@@ -221,6 +230,11 @@ export function Logs({ job, tasks, chosen, choose, alive, utc, now }: Props) {
           hideOthers={hideOthers}
           alive={alive}
           jump={jump}
+          start={
+            place && place.stream === usedStream && place.attempt === usedAttempt
+              ? { offset: place.offset, turn: chosen.turn }
+              : null
+          }
         />
       ) : (
         <p class="quiet">{name ? `${name} has not started yet.` : "No task has started yet."}</p>

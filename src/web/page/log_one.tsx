@@ -57,9 +57,11 @@ interface Props {
   alive: boolean;
   /** The wish to see the first hit of a pattern; `turn` rises with each. */
   jump: { pattern: string; turn: number };
+  /** The line to show and to mark; `turn` rises with each wish. Null: the log's end. */
+  start: { offset: number; turn: number } | null;
 }
 
-export function OneLog({ job, task, attempt, stream, pattern, hideOthers, alive, jump }: Props) {
+export function OneLog({ job, task, attempt, stream, pattern, hideOthers, alive, jump, start }: Props) {
   const address = jobAddress(job, `logs/${task}/${attempt}/${stream}`);
   const read: Read = (offset, limit) => getJson<LogBlock>(`${address}?offset=${offset}&limit=${limit}`);
   const [view, setView] = useState<LogWindow | null>(null);
@@ -68,7 +70,7 @@ export function OneLog({ job, task, attempt, stream, pattern, hideOthers, alive,
   const [hits, setHits] = useState<Hits>(kNoHits);
   const [current, setCurrent] = useState(-1);
   const [trouble, setTrouble] = useState("");
-  const state = useRef({ work: null as Promise<void> | null, address, view });
+  const state = useRef({ work: null as Promise<void> | null, address, view, wishes: 0 });
   state.current.address = address;
   state.current.view = view;
 
@@ -96,13 +98,19 @@ export function OneLog({ job, task, attempt, stream, pattern, hideOthers, alive,
   };
   const change = (make: Make): Promise<void> => (state.current.work ? Promise.resolve() : jumpTo(make));
 
+  const shown = useRef({ address: "", turn: 0 });
   useEffect(() => {
+    const before = shown.current;
+    const wanted = start && start.turn !== before.turn ? start : null;
+    if (!wanted && before.address === address) return;
+    shown.current = { address, turn: wanted?.turn ?? before.turn };
     setView(null);
-    setFollow(true);
+    setFollow(wanted === null);
     setGoal(null);
     state.current.view = null;
-    void jumpTo(() => openEnd(read));
-  }, [address]);
+    if (wanted) void jumpTo(() => openAt(read, wanted.offset)).then(() => wish(wanted.offset));
+    else void jumpTo(() => openEnd(read));
+  }, [address, start?.turn]);
   useRefresh(
     () =>
       change((now) => {
@@ -114,7 +122,7 @@ export function OneLog({ job, task, attempt, stream, pattern, hideOthers, alive,
     [address, follow],
   );
 
-  const wish = (key: number) => setGoal((before) => ({ key, turn: (before?.turn ?? 0) + 1 }));
+  const wish = (key: number) => setGoal({ key, turn: ++state.current.wishes });
   const goTo = async (index: number) => {
     const hit = hits.lines[index];
     if (!hit) return;

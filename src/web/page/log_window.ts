@@ -19,6 +19,13 @@ export interface LogWindow {
   partial: boolean;
 }
 
+/** A line of one of a task's logs: which, and where it begins. */
+export interface LogPlace {
+  attempt: number;
+  stream: string;
+  offset: number;
+}
+
 /** Reads a block of at most `limit` bytes that begins with the first line from `offset` on. */
 export type Read = (offset: number, limit: number) => Promise<LogBlock>;
 

@@ -4,7 +4,7 @@ import { useEffect, useLayoutEffect, useMemo, useReducer, useState } from "preac
 import { behindProxy, getJson, jobAddress } from "./api";
 import { Charts } from "./charts";
 import { AdviceSection, Config, Past } from "./details";
-import { Freshness, Head, VerdictCard, VisualizationCard, WaitCard } from "./first";
+import { Freshness, Head, VerdictCard, VisualizationCard, WaitCard, type Open } from "./first";
 import { memorySetting, taskPath } from "./format";
 import { Live } from "./live";
 import { Logs, LogsElsewhere, type Chosen } from "./log";
@@ -167,9 +167,10 @@ function Page() {
     localStorage.setItem("tony-utc", wanted ? "yes" : "no");
     setUtc(wanted);
   };
-  const open = (task: string) => {
-    setChosen({ task, turn: chosen.turn + 1 });
-    document.getElementById("logs")?.scrollIntoView({ block: "start" });
+  const open: Open = (task, place) => {
+    setChosen({ task, turn: chosen.turn + 1, place, opened: true });
+    // Not smoothly: what the log changes on its way would end the way half-way.
+    document.getElementById("logs")?.scrollIntoView({ block: "start", behavior: "instant" });
   };
 
   useLayoutEffect(() => {

@@ -59,6 +59,7 @@ export function StacksSection({ job, stacks, utc, onTaken }: StacksProps) {
   const [busy, setBusy] = useState(false);
   const [trouble, setTrouble] = useState("");
   const take = async () => {
+    if (busy) return;
     setBusy(true);
     setTrouble("");
     try {
@@ -76,7 +77,8 @@ export function StacksSection({ job, stacks, utc, onTaken }: StacksProps) {
       <h2>Stacks</h2>
       <div class="tools">
         {job.may.stacks && (
-          <button disabled={busy} onClick={() => void take()}>
+          // Not `disabled`, which would take the focus from whoever pressed it.
+          <button aria-disabled={busy} onClick={() => void take()}>
             {busy ? "Taking …" : "Take the stacks of all tasks"}
           </button>
         )}

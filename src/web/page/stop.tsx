@@ -15,11 +15,14 @@ function StopDialog({ job, close }: DialogProps) {
   const [answer, setAnswer] = useState("");
   const [busy, setBusy] = useState(false);
   useEffect(() => dialog.current!.showModal(), []);
+  // The dialog itself gives the focus back to the button that opened it; taken out of the page while open, it would not.
+  const leave = () => dialog.current?.close();
   const stop = async () => {
+    if (busy) return;
     setBusy(true);
     try {
       await postJson(jobAddress(job.id, "stop"), reason ? { reason } : {});
-      close();
+      leave();
     } catch (error) {
       const command = error instanceof Problem ? error.command : "";
       setAnswer(`${(error as Error).message} ${command || `In a terminal: ${job.may.stop_command}`}`);
@@ -45,8 +48,8 @@ function StopDialog({ job, close }: DialogProps) {
         </p>
       )}
       <p class="buttons">
-        <button onClick={close}>Keep it running</button>
-        <button class="danger" disabled={busy} onClick={() => void stop()}>
+        <button onClick={leave}>Keep it running</button>
+        <button class="danger" aria-disabled={busy} onClick={() => void stop()}>
           {busy ? "Stopping …" : "Stop the job"}
         </button>
       </p>

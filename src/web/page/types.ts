@@ -133,6 +133,8 @@ export interface FoundError {
   attempt: number;
   stream: string;
   line: number;
+  /** Of the first of `lines` in its log; null: not known. */
+  offset: number | null;
   millis: Millis | null;
   before: string[];
   lines: string[];

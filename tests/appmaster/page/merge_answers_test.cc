@@ -93,6 +93,39 @@ TEST(MergeAnswers, APageIsBounded) {
   EXPECT_TRUE(bytes.more);
 }
 
+TEST(MergeAnswers, EmptyLinesFillAPageToo) {
+  std::vector<Line> lines;
+  for (int64_t i = 1; i <= 40'000; ++i) lines.push_back({10, i, ""});
+  const web::MergedLines page = MergeAnswers({Part(0, lines, {100, 0})}, {}, 1'000'000);
+  EXPECT_LT(page.lines.size(), 20'000U);
+  EXPECT_TRUE(page.more);
+}
+
+// The loop looks at what it gives, not at all that 64 tasks have sent.
+TEST(MergeAnswers, TakesNoMoreThanAPageOfManyTasks) {
+  constexpr int kTasks = 64;
+  constexpr int64_t kLines = 1000;
+  std::vector<TaskLines> parts;
+  for (int task = kTasks - 1; task >= 0; --task) {
+    std::vector<Line> lines;
+    for (int64_t i = 1; i <= kLines; ++i) lines.push_back({i, 1, absl::StrCat(i)});
+    parts.push_back(Part(task, lines, {kLines, 1}, true));
+  }
+  const web::MergedLines page = MergeAnswers(std::move(parts), {}, 130);
+  ASSERT_EQ(page.lines.size(), 130U);
+  EXPECT_EQ(Texts(page)[0], "1 worker:0 1");
+  EXPECT_EQ(Texts(page)[63], "1 worker:63 1");
+  EXPECT_EQ(Texts(page)[129], "3 worker:1 3");
+  EXPECT_EQ(page.next.place, (logs::MergePlace{3, 1}));
+  EXPECT_EQ(page.next.task, "worker-1");
+}
+
+TEST(MergeAnswers, RowsThatGoBackAreLeftOut) {
+  const web::MergedLines page = MergeAnswers(
+      {Part(0, {{10, 1, "a"}, {30, 1, "b"}, {20, 1, "back"}, {40, 1, "c"}}, {100, 0})}, {}, 3);
+  EXPECT_THAT(Texts(page), ElementsAre("10 worker:0 a", "30 worker:0 b", "40 worker:0 c"));
+}
+
 TEST(MergeAnswers, WithoutPartsTheCursorStays) {
   const web::MergedLines page = MergeAnswers({}, {{7, 1}, "worker-2"}, kLimit);
   EXPECT_TRUE(page.empty);

@@ -222,6 +222,23 @@ TEST_F(NodeLogsTest, TasksThatDoNotAnswerAreNamed) {
               ElementsAre("worker:0 did not answer within 2 s", "worker:1: the disk is broken"));
 }
 
+TEST_F(NodeLogsTest, OneBusyExecutorIsNamedAndTheOthersLinesAreShown) {
+  std::atomic<bool> busy = true;
+  RunAs([&](int worker, const v1::ReadLog&) -> std::optional<v1::LogLines> {
+    if (worker == 1 && busy) return rpc::ToProto(absl::ResourceExhaustedError("it is busy"));
+    return MergedLine("here", clock_.UnixMillis() - 1000);
+  });
+  const auto page = Merge({});
+  ASSERT_TRUE(page.ok()) << page.status();
+  EXPECT_EQ(page->lines.size(), 2U);
+  EXPECT_THAT(page->notes, ElementsAre("worker:1: it is busy"));
+  web::MergeWish follower;
+  follower.cursor = web::MergeCursor{{clock_.UnixMillis() - 2000, 0}, ""};
+  EXPECT_TRUE(Merge(follower)->lines.empty()) << "the lines of worker:1 would be missed";
+  busy = false;
+  EXPECT_EQ(Merge(follower)->lines.size(), 3U);
+}
+
 TEST_F(NodeLogsTest, AFollowerWaitsForATaskThatIsSilentForAMoment) {
   std::atomic<bool> silent = false;
   RunAs([&](int worker, const v1::ReadLog&) -> std::optional<v1::LogLines> {
@@ -329,6 +346,33 @@ TEST_F(NodeLogsTest, FindsTheGuiltyTasksErrorAndWhatOthersPrintedBecauseOfIt) {
   EXPECT_EQ(since, 5000);
   ASSERT_TRUE(errors->after.has_value());
   EXPECT_EQ(errors->after->task, "worker:2");  // a mention explains less, even if it came before
+}
+
+// The clock of worker:1's host is an hour ahead.
+TEST_F(NodeLogsTest, ErrorsAreComparedByOneClock) {
+  constexpr int64_t kHour = 3'600'000;
+  const int64_t now = clock_.UnixMillis();
+  std::atomic<int64_t> since = -1, sent = -1;
+  RunAs([&](int worker, const v1::ReadLog& wish) {
+    if (worker == 0) since = wish.find_error().since_millis();
+    if (worker == 0) sent = wish.find_error().sent_millis();
+    const int64_t ahead = worker == 1 ? kHour : 0;
+    v1::LogLines lines = ErrorLine("OSError: x", now - 1000 * (2 - worker) + ahead);
+    lines.set_host_millis(clock_.UnixMillis() + ahead);
+    lines.mutable_error()->set_offset(77);
+    return lines;
+  });
+  core::JobView view = View();
+  view.attempts.push_back({.number = 1, .cause = "gone", .guilty = core::TaskId{"worker", 1}});
+  auto errors = FindErrors(view);
+  ASSERT_TRUE(errors.ok()) << errors.status();
+  EXPECT_EQ(errors->own->unix_millis, now - 1000 + kHour) << "as the log says it";
+  EXPECT_EQ(errors->own->offset, 77);
+  EXPECT_NEAR(static_cast<double>(since), static_cast<double>(now - 1000), 1000);
+  EXPECT_GE(sent, now);
+  view.attempts.back().guilty.reset();
+  errors = FindErrors(view);
+  EXPECT_EQ(errors->own->task, "worker:0") << "the first by one clock";
 }
 
 TEST_F(NodeLogsTest, WithoutAGuiltyTaskTheFirstErrorOfAllIsTheCause) {

@@ -56,7 +56,7 @@ class NodeReadsTest : public AttachedJobTest {
     sessions_[static_cast<size_t>(asked_[index].first)]->Send(message);
   }
 
-  NodeReads reads_{driver_.loop(), *machine_, executors_};
+  NodeReads reads_{driver_.loop(), clock_, *machine_, executors_};
   std::vector<std::pair<int, int64_t>> asked_;  ///< worker, request
   std::optional<std::vector<NodeAnswer>> answers_;
 };

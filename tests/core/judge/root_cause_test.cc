@@ -8,6 +8,7 @@
 #include <random>
 
 #include "core/judge/failure_kind.h"
+#include "core/tasks/arrival_dates.h"
 
 namespace tony::core {
 namespace {
@@ -64,8 +65,24 @@ TEST(RootCauseTest, OnOneHostTheClockDecidesToTheMillisecond) {
 }
 
 TEST(RootCauseTest, BetweenHostsTheOrderOfReportDecidesWithinTheTolerance) {
-  EXPECT_EQ(GuiltyOf({Killed(1, 0, kClockToleranceMillis), Killed(2, 1, 0)}), 1);
-  EXPECT_EQ(GuiltyOf({Killed(1, 0, kClockToleranceMillis + 1), Killed(2, 1, 0)}), 2);
+  EXPECT_EQ(GuiltyOf({Killed(1, 0, kArrivalToleranceMillis), Killed(2, 1, 0)}), 1);
+  EXPECT_EQ(GuiltyOf({Killed(1, 0, kArrivalToleranceMillis + 1), Killed(2, 1, 0)}), 2);
+}
+
+TEST(RootCauseTest, OnOneHostItsOwnClockComesBeforeTheWayOfMessages) {
+  TaskFailure delayed = Killed(1, 0, 40), prompt = Killed(2, 0, 20);
+  delayed.exit.host_millis = 1000;
+  prompt.exit.host_millis = 1010;
+  EXPECT_EQ(GuiltyOf({prompt, delayed}), 1);
+  delayed.exit.host_millis = 0;  // not known
+  EXPECT_EQ(GuiltyOf({prompt, delayed}), 2);
+}
+
+TEST(RootCauseTest, ClocksOfDifferentHostsAreNotCompared) {
+  TaskFailure first = Killed(1, 0, 0), second = Killed(2, 1, 5000);
+  first.exit.host_millis = 9'000'000;
+  second.exit.host_millis = 1000;
+  EXPECT_EQ(GuiltyOf({second, first}), 1);
 }
 
 TEST(RootCauseTest, OfTheHostReportedFirstTheEarliestIsChosen) {
@@ -109,7 +126,7 @@ TEST(RootCauseTest, TheGuiltyOneIsOfTheGuiltiestKindAndNotLaterThanTheTolerance)
       ASSERT_LE(KindOf(guilty.exit), KindOf(other.exit)) << "seed " << seed;
       if (KindOf(guilty.exit) != KindOf(other.exit)) continue;
       const int64_t later = guilty.exit.ended_millis - other.exit.ended_millis;
-      ASSERT_LE(later, guilty.host_id == other.host_id ? 0 : kClockToleranceMillis)
+      ASSERT_LE(later, guilty.host_id == other.host_id ? 0 : kArrivalToleranceMillis)
           << "seed " << seed;
     }
   }

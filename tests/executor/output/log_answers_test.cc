@@ -124,6 +124,8 @@ TEST_F(LogAnswersTest, FindsTheFirstErrorOfAnAttempt) {
   EXPECT_EQ(lines.error().attempt(), 2);
   EXPECT_EQ(lines.error().stream(), v1::ReadLog::STDERR);
   EXPECT_EQ(lines.error().line(), 2);
+  EXPECT_EQ(lines.error().offset(), 4);
+  EXPECT_GT(lines.host_millis(), 0);
   ASSERT_EQ(lines.error().before_size(), 1);
   EXPECT_EQ(lines.error().before(0), "two");
   ASSERT_EQ(lines.error().lines_size(), 3);
@@ -132,6 +134,20 @@ TEST_F(LogAnswersTest, FindsTheFirstErrorOfAnAttempt) {
   EXPECT_FALSE(Ask(wish).has_error());
   wish.set_attempt(0);
   EXPECT_EQ(Ask(wish).error().lines(0), "ValueError: of the first attempt");
+}
+
+// The ApplicationMaster's clock is an hour behind this host's.
+TEST_F(LogAnswersTest, ErrorsAreLookedForByTheHostsOwnClock) {
+  constexpr int64_t kHour = 3'600'000;
+  const int64_t now = clock_.UnixMillis();
+  logs::AppendTimed(folder_ / "attempt-1.stderr.log", "OSError: before\n", now - 60'000);
+  logs::AppendTimed(folder_ / "attempt-1.stderr.log", "OSError: after\n", now - 20'000);
+  v1::ReadLog wish = Of(v1::ReadLog::STREAM_UNSPECIFIED, 1);
+  wish.mutable_find_error()->set_since_millis(now - kHour - 30'000);
+  wish.mutable_find_error()->set_sent_millis(now - kHour);
+  EXPECT_EQ(Ask(wish).error().lines(0), "OSError: after");
+  wish.mutable_find_error()->clear_sent_millis();  // the clocks count as equal
+  EXPECT_EQ(Ask(wish).error().lines(0), "OSError: before");
 }
 
 TEST_F(LogAnswersTest, AnErrorOfAnySizeFitsIntoAMessage) {

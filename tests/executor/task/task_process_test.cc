@@ -156,8 +156,8 @@ TEST_F(TaskProcessTest, TellsWhenTheProgramEnded) {
   const SystemClock clock;
   const int64_t before = clock.UnixMillis();
   const TaskExit exit = RunToEnd("exit 1");
-  EXPECT_GE(exit.ended_millis, before);
-  EXPECT_LE(exit.ended_millis, clock.UnixMillis());
+  EXPECT_GE(exit.host_millis, before);
+  EXPECT_LE(exit.host_millis, clock.UnixMillis());
 }
 
 TEST_F(TaskProcessTest, SaysThatACommandWasNotFound) {

@@ -51,6 +51,17 @@ TEST(ConvertTest, BytesThatAreNotUtf8AreReplacedInEveryString) {
   for (size_t i = 0; i < sent.size(); ++i) ExpectSame(sent[i], expected[i]);
 }
 
+TEST(ConvertTest, AnExecutorMaySayHowLongAgoTheEndWas) {
+  core::TaskExit exit = FullExit("x");
+  for (const int64_t ago : {-1, 0, 1'500}) {
+    exit.ended_ago_millis = ago;
+    EXPECT_EQ(FromProto(ToProto(exit)), exit) << ago;
+  }
+  v1::TaskExit wrong;
+  wrong.set_ended_ago_millis(-7);
+  EXPECT_EQ(FromProto(wrong).ended_ago_millis, 0) << "nothing ends in the future";
+}
+
 TEST(ConvertTest, EveryStateOfJobAndTaskComesBack) {
   for (int i = 0; i <= static_cast<int>(core::JobState::kEnded); ++i) {
     const core::JobEventBody body = core::JobStateChanged{static_cast<core::JobState>(i), 1, ""};

@@ -21,15 +21,14 @@ class TestLogs : public JobLogs {
     wish_ = wish;
     take(merged_);
   }
-  void FindErrors(const core::JobView&, Abandoned, Take<JobErrors> take) override {
-    take(JobErrors{});
-  }
+  void FindErrors(const core::JobView&, Abandoned, Take<JobErrors> take) override { take(errors_); }
   void OpenRaw(const LogName&, Abandoned, Take<RawLog> take) override {
     take(absl::NotFoundError("none"));
   }
 
   MergeWish wish_;
   MergedLines merged_;
+  JobErrors errors_;
 };
 
 class ApiLogsTest : public ApiTest {
@@ -76,6 +75,19 @@ TEST_F(ApiLogsTest, WhatIsNoCursorIsRefused) {
                            "99999999999999999-0"}) {
     EXPECT_EQ(Get(place_, {{"cursor", text}}).status, 400) << text;
   }
+}
+
+TEST_F(ApiLogsTest, AnErrorSaysWhereItStandsInItsLog) {
+  logs_.errors_.failure = {"it failed", core::TaskId{"worker", 1}, 2, {}};
+  logs_.errors_.own = {"worker:1", 2, "stderr", 7, 0, {"before"}, {"KeyError: 1"}, false, 4711};
+  logs_.errors_.after = {"worker:0", 1, "stdout", 1, 0, {}, {"error"}, true, 0};
+  const Json errors = GetJson("api/v1/jobs/job-1/errors", {});
+  EXPECT_EQ(errors["own"]["offset"], 4711);
+  EXPECT_EQ(errors["own"]["stream"], "stderr");
+  EXPECT_EQ(errors["own"]["attempt"], 2);
+  EXPECT_EQ(errors["after"]["offset"], 0);
+  logs_.errors_.own->offset = -1;
+  EXPECT_EQ(GetJson("api/v1/jobs/job-1/errors", {})["own"]["offset"], nullptr);
 }
 
 }  // namespace

@@ -10,3 +10,14 @@ export function elementText(element: ComponentChildren): string {
   if (typeof type !== "function") return elementText(props.children);
   return elementText((type as (props: object) => ComponentChildren)(props));
 }
+
+/** All elements named `tag` in `element`, in their order; `element` itself is one as well. */
+export function elementsNamed(element: ComponentChildren, tag: string): VNode<Record<string, unknown>>[] {
+  if (Array.isArray(element)) return element.flatMap((one) => elementsNamed(one, tag));
+  if (element === null || typeof element !== "object") return [];
+  const node = element as VNode<Record<string, unknown> & { children?: ComponentChildren }>;
+  if (typeof node.type === "function") {
+    return elementsNamed((node.type as (props: object) => ComponentChildren)(node.props), tag);
+  }
+  return (node.type === tag ? [node as VNode<Record<string, unknown>>] : []).concat(elementsNamed(node.props.children, tag));
+}

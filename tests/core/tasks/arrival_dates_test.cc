@@ -1,5 +1,5 @@
-// Dates of a program's first step and checkpoints, whatever the clock of its host says.
-#include "core/tasks/progress_dates.h"
+// Dates of a program's first step, checkpoints and end, whatever the clock of its host says.
+#include "core/tasks/arrival_dates.h"
 
 #include <gtest/gtest.h>
 
@@ -65,6 +65,26 @@ TEST(ProgressDates, TheNextMeasurementGivesTheSameDate) {
     DateProgress(kNow + passed, usage);
     EXPECT_EQ(usage.progress->first_step_millis, kNow);
   }
+}
+
+TEST(ExitDates, AreThoseOfTheArrival) {
+  TaskExit exit;
+  exit.host_millis = 7;
+  exit.ended_ago_millis = 1'500;
+  DateExit(kNow, exit);
+  EXPECT_EQ(exit.ended_millis, kNow - 1'500);
+  EXPECT_EQ(exit.ended_ago_millis, -1);
+  EXPECT_EQ(exit.host_millis, 7);
+  DateExit(kNow + 60'000, exit);
+  EXPECT_EQ(exit.ended_millis, kNow - 1'500);
+}
+
+TEST(ClockAhead, IsNothingWithinTheWayOfAMessage) {
+  EXPECT_EQ(ClockAhead(kNow + 60'000, kNow), 60'000);
+  EXPECT_EQ(ClockAhead(kNow - 60'000, kNow), -60'000);
+  EXPECT_EQ(ClockAhead(kNow - kArrivalToleranceMillis, kNow), 0);
+  EXPECT_EQ(ClockAhead(0, kNow), 0);
+  EXPECT_EQ(ClockAhead(kNow, 0), 0);
 }
 
 }  // namespace

@@ -1,11 +1,9 @@
-// The ApplicationMaster checks the secret file again, since it may have changed meanwhile.
+// Which addresses and events are possible; the secret file is one of secret_file_rules.h.
 #include "jobfile/job/alert_rules.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <iterator>
 #include <string>
-#include <system_error>
 
 #include "absl/strings/str_cat.h"
 #include "jobfile/job/key_check.h"
@@ -13,22 +11,13 @@
 namespace tony::jobfile {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr char kUrls[] = "tony.alerts.urls";
 constexpr char kEvents[] = "tony.alerts.events";
-constexpr char kSecretFile[] = "tony.alerts.secret-file";
 constexpr const char* kKnownEvents[] = {"start", "restart", "hang", "end"};
-
-bool OthersHaveAccess(const std::string& path) {
-  std::error_code error;
-  const fs::perms mode = fs::status(path, error).permissions();
-  return !error && (mode & (fs::perms::group_all | fs::perms::others_all)) != fs::perms::none;
-}
 
 }  // namespace
 
-void CheckAlerts(const Configuration& configuration, FileChecks file_checks, BuildResult* result) {
+void CheckAlerts(const Configuration& configuration, BuildResult* result) {
   const auto complain = [&](const char* key, const std::string& message,
                             const std::string& remedy) {
     result->problems.push_back(ProblemAt(configuration, key, message, remedy));
@@ -50,11 +39,6 @@ void CheckAlerts(const Configuration& configuration, FileChecks file_checks, Bui
     }
     complain(kEvents, absl::StrCat("'", event, "' is no event"),
              "write some of start, restart, hang, end");
-  }
-  const std::string file = configuration.GetText(kSecretFile);
-  if (file_checks == FileChecks::kOn && !file.empty() && OthersHaveAccess(file)) {
-    complain(kSecretFile, absl::StrCat("others than its owner have access to ", file),
-             absl::StrCat("run: chmod 600 ", file));
   }
 }
 

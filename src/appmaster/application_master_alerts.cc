@@ -17,6 +17,7 @@ void ApplicationMaster::OpenAlerts(const jobfile::Configuration& configuration) 
   job.user = platform_->user();
   job.framework = core::FrameworkName(machine_->job().framework);
   job.backend = platform_->backend_name();
+  job.page = platform_->public_page_url();
   job.master_attempt = journal_->incarnation();
   // The journal has brought the machine where the job stands: past its start or not.
   job.started = state != core::JobState::kNew && state != core::JobState::kAllocating &&

@@ -96,6 +96,8 @@ class Platform {
   /// The PEM text of the job's certificate authority, with its key. NotFound – the job has none;
   /// the codes of rpc::ReadSecretFile().
   virtual absl::StatusOr<std::string> ReadAuthority() = 0;
+  /// The URL under which people on other machines find the job's page; empty: there is none.
+  virtual std::string public_page_url() const { return ""; }
   /// Makes the entry to the job's page. `parts` outlive the entry. The codes of JobPage::Start().
   virtual absl::StatusOr<std::unique_ptr<PageEntry>> MakePageEntry(
       const PageParts& parts, const jobfile::BuildResult& built) = 0;

@@ -7,6 +7,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "backend/yarn/application_client.h"
 #include "backend/yarn/yarn_job.h"
 #include "common/logging.h"
 #include "common/status_macros.h"
@@ -39,10 +40,16 @@ std::string OriginOf(const v1::YarnJob::Proxy& proxy, const v1::YarnJob::Endpoin
                       hadoop::ToString(backend::EndpointOf(server)));
 }
 
-/// The URL under which a person finds the job's page.
+/// The URL under which a person finds the job's page; empty: the proxy is not known.
 std::string PageUrl(const v1::YarnJob& job) {
-  if (job.proxy().servers().empty()) return "the ResourceManager's page of the application";
+  if (job.proxy().servers().empty()) return "";
   return absl::StrCat(OriginOf(job.proxy(), job.proxy().servers(0)), "/proxy/", job.job_id(), "/");
+}
+
+/// The page's URL, or words for where it is.
+std::string PlaceOfPage(const v1::YarnJob& job) {
+  const std::string url = PageUrl(job);
+  return url.empty() ? "the ResourceManager's page of the application" : url;
 }
 
 /// An entry to a page that is served from the start.
@@ -66,6 +73,23 @@ class NodesLogs : public web::LogSource {
     take(absl::NotFoundError("the node shows it"));
   }
 };
+
+/// The last successful run of the name among the newest jobs of the user.
+std::optional<web::PreviousRun> FindRunOnCluster(const v1::YarnJob& job,
+                                                 const hadoop::TokenStore& tokens,
+                                                 const pagedata::RunWish& wish,
+                                                 const std::function<bool()>& stop) {
+  const absl::StatusOr<std::unique_ptr<storage::JobFiles>> jobs =
+      backend::OpenJobsFolder(job, tokens, std::chrono::seconds(5));
+  if (!jobs.ok()) return std::nullopt;
+  absl::StatusOr<std::vector<std::string>> names = (*jobs)->List("");
+  if (!names.ok()) {
+    LogInfo("the jobs before this one are not known", {{"why", names.status().message()}});
+    return std::nullopt;
+  }
+  return pagedata::FindStoredRun(wish, **jobs, backend::NewestApplications(*std::move(names)),
+                                 stop);
+}
 
 }  // namespace
 
@@ -202,7 +226,7 @@ std::unique_ptr<web::Access> YarnPlatform::MakeAccess(int port,
   web::ProxyAccess::Options options;
   options.proxy_addresses = std::move(proxy_addresses);
   options.hosts = {absl::StrCat(yarn_.node_host, ":", port)};
-  options.page_url = PageUrl(job_);
+  options.page_url = PlaceOfPage(job_);
   options.lists_apply = proxy.lists_apply();
   options.owner = job_.user();
   options.job_id = job_.job_id();
@@ -222,14 +246,25 @@ std::unique_ptr<web::Access> YarnPlatform::MakeAccess(int port,
 absl::StatusOr<std::unique_ptr<PageEntry>> YarnPlatform::MakePageEntry(
     const PageParts& parts, const jobfile::BuildResult& built) {
   const std::vector<std::string> proxies = ProxyAddresses();
+  previous_runs_ = std::make_unique<pagedata::PreviousRuns>(
+      parts.loop,
+      [job = job_, tokens = tokens_,
+       wish = pagedata::RunWish{yarn_.working_folder, job_id(), built.job.name}](
+          const std::function<bool()>& stop) { return FindRunOnCluster(job, tokens, wish, stop); });
+  PageParts with_past = parts;
+  with_past.previous = [this](web::JobSource::TakePrevious take) {
+    previous_runs_->Find(std::move(take));
+  };
   TONY_ASSIGN_OR_RETURN(
       std::unique_ptr<JobPage> page,
-      JobPage::Start(parts, kAllAddresses, web::ProxyPeerCheck(proxies),
+      JobPage::Start(with_past, kAllAddresses, web::ProxyPeerCheck(proxies),
                      PageLogs{std::make_unique<NodesLogs>(), nullptr},
                      [&](int port) { return MakeAccess(port, proxies, built.yarn.view_acl); }));
   page_url_ = absl::StrCat("http://", yarn_.node_host, ":", page->port(), "/");
-  return std::make_unique<ProxyPageEntry>(std::move(page), PageUrl(job_));
+  return std::make_unique<ProxyPageEntry>(std::move(page), PlaceOfPage(job_));
 }
+
+std::string YarnPlatform::public_page_url() const { return PageUrl(job_); }
 
 absl::Status YarnPlatform::Publish(const std::string& address) {
   TONY_ASSIGN_OR_RETURN(const std::unique_ptr<storage::JobFiles> files, OpenFiles());

@@ -10,6 +10,7 @@
 #include "backend/yarn/yarn_backend.h"
 #include "common/event_loop.h"
 #include "hadoop/auth/token_file.h"
+#include "pagedata/previous_run.h"
 #include "tony/v1/yarn.pb.h"
 
 namespace tony::appmaster {
@@ -52,6 +53,7 @@ class YarnPlatform : public Platform {
   absl::StatusOr<std::unique_ptr<core::ClusterBackend>> MakeBackend(
       core::ClusterBackend::Listener& listener, const jobfile::BuildResult& built,
       BackendSetup setup) override;
+  std::string public_page_url() const override;
   absl::StatusOr<std::unique_ptr<PageEntry>> MakePageEntry(
       const PageParts& parts, const jobfile::BuildResult& built) override;
   absl::Status Publish(const std::string& address) override;
@@ -74,6 +76,7 @@ class YarnPlatform : public Platform {
   EventLoop& loop_;
   const storage::JobFolder folder_;
   std::string page_url_;  ///< the page's URL, for the proxy; empty: there is no page
+  std::unique_ptr<pagedata::PreviousRuns> previous_runs_;
   backend::YarnBackend* backend_ = nullptr;  ///< not owned; the backend that MakeBackend() made
 };
 

@@ -99,7 +99,7 @@ struct HttpClient::Handle {
     if (refused == CURLE_OK && !lacks) refused = result;
   }
 
-  void SetUp(Duration timeout, bool cookies) {
+  void SetUp(Duration timeout, const Network& network, bool cookies) {
     // The empty "Expect:" keeps libcurl from waiting for "100 Continue" before it sends a body.
     for (const char* const header : {"Content-Type: application/octet-stream", "Expect:"}) {
       headers = curl.slist_append(headers, header);
@@ -111,8 +111,17 @@ struct HttpClient::Handle {
     Set(CURLOPT_NOSIGNAL, 1L);
     if (cookies) SetIfBuiltIn(CURLOPT_COOKIEFILE, "");  // keeps cookies, reads no file
     // Without these two, libcurl obeys http_proxy, https_proxy, all_proxy and no_proxy.
-    SetIfBuiltIn(CURLOPT_PROXY, "");
-    SetIfBuiltIn(CURLOPT_NOPROXY, "*");
+    if (network.proxy.empty()) {
+      SetIfBuiltIn(CURLOPT_PROXY, "");
+      SetIfBuiltIn(CURLOPT_NOPROXY, "*");
+    } else {
+      Set(CURLOPT_PROXY, network.proxy.c_str());
+      Set(CURLOPT_NOPROXY, "");
+    }
+    if (!network.ca_file.empty()) {
+      Set(CURLOPT_CAINFO, network.ca_file.c_str());
+      SetIfBuiltIn(CURLOPT_CAPATH, nullptr);
+    }
     Set(CURLOPT_CONNECTTIMEOUT_MS, Millis(timeout));
     // There is no limit for the whole request, since a file may be of any size. A request fails
     // when less than a byte a second has moved for the timeout.
@@ -182,19 +191,20 @@ HttpClient::HttpClient(HttpClient&&) noexcept = default;
 HttpClient& HttpClient::operator=(HttpClient&&) noexcept = default;
 HttpClient::~HttpClient() = default;
 
-absl::StatusOr<HttpClient> HttpClient::Create(Duration timeout) {
+absl::StatusOr<HttpClient> HttpClient::Create(Duration timeout, const Network& network) {
   TONY_ASSIGN_OR_RETURN(const CurlLibrary* const library, CurlLibrary::Load());
-  return Create(timeout, *library);
+  return Create(timeout, network, *library);
 }
 
-absl::StatusOr<HttpClient> HttpClient::Create(Duration timeout, const CurlLibrary& library) {
+absl::StatusOr<HttpClient> HttpClient::Create(Duration timeout, const Network& network,
+                                              const CurlLibrary& library) {
   auto with_cookies = std::make_unique<Handle>(library);
   auto without_cookies = std::make_unique<Handle>(library);
   if (with_cookies->easy == nullptr || without_cookies->easy == nullptr) {
     return absl::FailedPreconditionError("libcurl does not start");
   }
-  with_cookies->SetUp(timeout, true);
-  without_cookies->SetUp(timeout, false);
+  with_cookies->SetUp(timeout, network, true);
+  without_cookies->SetUp(timeout, network, false);
   for (const CURLcode refused : {with_cookies->refused, without_cookies->refused}) {
     if (refused == CURLE_OK) continue;
     return absl::FailedPreconditionError(
@@ -226,7 +236,10 @@ absl::StatusOr<HttpResponse> HttpClient::Send(const HttpRequest& request) {
   if (result != CURLE_OK) {
     LogDebug("a web server does not answer",
              {{"peer", ServerOf(request.url)}, {"why", curl.easy_strerror(result)}});
-    return absl::UnavailableError(absl::StrCat(where, ": ", curl.easy_strerror(result)));
+    const std::string why = absl::StrCat(where, ": ", curl.easy_strerror(result));
+    const bool distrusted =
+        result == CURLE_PEER_FAILED_VERIFICATION || result == CURLE_SSL_CACERT_BADFILE;
+    return distrusted ? absl::FailedPreconditionError(why) : absl::UnavailableError(why);
   }
   long code = 0;
   const char* location = nullptr;

@@ -51,6 +51,16 @@ struct HttpResponse {
   std::chrono::seconds retry_after{0};  ///< the header Retry-After; 0: there is none
 };
 
+/// How servers are reached and checked. A plain value.
+struct Network {
+  /// "http://HOST:PORT" of a proxy, which connects for requests of https and forwards those of
+  /// http. Empty: none.
+  std::string proxy = "";
+  /// PEM file with the authorities whose certificates are accepted, in place of the machine's own.
+  /// Empty: the machine's.
+  std::string ca_file = "";
+};
+
 /// Sends requests one after the other. Connections are kept between requests.
 ///
 /// Cookies are kept for one server only: one scheme, host and port. The cookie hadoop.auth is worth
@@ -63,15 +73,17 @@ class HttpClient {
   /// `timeout`: the limit for connecting, and for the time in which no byte moves.
   /// FailedPrecondition – libcurl is missing, or does not take an option on which the safety of
   /// requests depends.
-  static absl::StatusOr<HttpClient> Create(Duration timeout);
+  static absl::StatusOr<HttpClient> Create(Duration timeout, const Network& network = {});
   /// The same with another libcurl, which outlives the client. FailedPrecondition – see above.
-  static absl::StatusOr<HttpClient> Create(Duration timeout, const CurlLibrary& library);
+  static absl::StatusOr<HttpClient> Create(Duration timeout, const Network& network,
+                                           const CurlLibrary& library);
   HttpClient(HttpClient&&) noexcept;
   HttpClient& operator=(HttpClient&&) noexcept;
   ~HttpClient();
 
   /// Sends `request` and returns the server's answer, whatever its code. Unavailable – the server
-  /// does not answer; Cancelled – HttpRequest::stop; FailedPrecondition – libcurl cannot do SPNEGO;
+  /// does not answer; Cancelled – HttpRequest::stop; FailedPrecondition – libcurl cannot do SPNEGO,
+  /// or does not trust the server's certificate;
   /// ResourceExhausted – the answer is longer than 16 MiB; otherwise the status of `source` or
   /// `sink`. Messages name the URL without its query, which holds secrets, or the server alone
   /// (HttpRequest::secret_path).

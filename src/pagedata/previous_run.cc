@@ -1,8 +1,9 @@
-// A summary is written when its job ends, so the file's time is the order of the ends.
+// A summary is written when its job ends, so a local file's time is the order of the ends.
 #include "pagedata/previous_run.h"
 
 #include <dirent.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -11,10 +12,12 @@
 #include <utility>
 #include <vector>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "history/job_entry.h"
 #include "history/record_file.h"
 #include "jobfile/configuration/configuration_loader.h"
+#include "os/files/files.h"
 #include "pagedata/config_keys.h"
 #include "storage/job_folder.h"
 
@@ -48,6 +51,22 @@ std::vector<Candidate> FindCandidates(const RunWish& wish, const std::function<b
   return found;
 }
 
+/// The summary's job, if it is one that is looked for.
+std::optional<history::JobEntry> WishedEntry(const RunWish& wish,
+                                             const absl::StatusOr<std::string>& summary) {
+  if (!summary.ok()) return std::nullopt;
+  absl::StatusOr<history::JobEntry> entry = history::EntryFromJson(*summary);
+  if (!entry.ok() || entry->name != wish.name || entry->exit_code != 0) return std::nullopt;
+  if (wish.before_millis != 0 && entry->submitted_millis >= wish.before_millis) return std::nullopt;
+  return *std::move(entry);
+}
+
+web::PreviousRun RunOf(const history::JobEntry& entry, const std::string& job_xml) {
+  const jobfile::Sources sources{.job_file = job_xml, .working_folder = "/"};
+  return {entry.job_id, entry.ended_millis,
+          ConfigKeys(jobfile::LoadConfiguration(sources).configuration)};
+}
+
 }  // namespace
 
 std::optional<web::PreviousRun> FindPreviousRun(const RunWish& wish,
@@ -56,16 +75,33 @@ std::optional<web::PreviousRun> FindPreviousRun(const RunWish& wish,
   for (const Candidate& candidate : FindCandidates(wish, stop)) {
     if (stop()) return std::nullopt;
     const storage::JobFolder folder(absl::StrCat(wish.jobs_folder, "/", candidate.id));
-    const absl::StatusOr<std::string> text =
-        history::ReadRecordFile(folder.summary(), history::kMostSummaryBytes);
-    if (!text.ok()) continue;
-    const absl::StatusOr<history::JobEntry> entry = history::EntryFromJson(*text);
-    if (!entry.ok() || entry->name != wish.name || entry->exit_code != 0) continue;
-    if (wish.before_millis != 0 && entry->submitted_millis >= wish.before_millis) continue;
-    if (!history::OpenRecordFile(folder.job_xml()).ok()) continue;
-    const jobfile::Sources sources{.job_file = folder.job_xml(), .working_folder = "/"};
-    return web::PreviousRun{entry->job_id, entry->ended_millis,
-                            ConfigKeys(jobfile::LoadConfiguration(sources).configuration)};
+    const std::optional<history::JobEntry> entry =
+        WishedEntry(wish, history::ReadRecordFile(folder.summary(), history::kMostSummaryBytes));
+    if (!entry || !history::OpenRecordFile(folder.job_xml()).ok()) continue;
+    return RunOf(*entry, folder.job_xml());
+  }
+  return std::nullopt;
+}
+
+std::optional<web::PreviousRun> FindStoredRun(const RunWish& wish, storage::JobFiles& jobs,
+                                              const std::vector<std::string>& ids,
+                                              const std::function<bool()>& stop) {
+  if (wish.name.empty()) return std::nullopt;
+  size_t looked_at = 0;
+  for (const std::string& id : ids) {
+    if (stop() || ++looked_at > kMostStoredRuns) return std::nullopt;
+    if (id == wish.job_id) continue;
+    const storage::JobFolder folder(id);
+    const absl::StatusOr<std::string> summary = jobs.Read(folder.summary());
+    if (absl::IsUnavailable(summary.status())) return std::nullopt;
+    const std::optional<history::JobEntry> entry = WishedEntry(wish, summary);
+    if (!entry) continue;
+    const absl::StatusOr<std::string> xml = jobs.Read(folder.job_xml());
+    if (!xml.ok()) continue;
+    const std::string path = absl::StrCat(wish.jobs_folder, "/.previous-", id, ".xml");
+    if (!os::WriteFileAtomically(path, *xml).ok()) return std::nullopt;
+    const absl::Cleanup remove = [&path] { (void)unlink(path.c_str()); };
+    return RunOf(*entry, path);
   }
   return std::nullopt;
 }
@@ -73,9 +109,8 @@ std::optional<web::PreviousRun> FindPreviousRun(const RunWish& wish,
 void PreviousRuns::Find(web::JobSource::TakePrevious take) {
   worker_.Run<std::optional<web::PreviousRun>>(
       nullptr,
-      [wish = wish_](const Worker::Stop& stop) -> absl::StatusOr<std::optional<web::PreviousRun>> {
-        return FindPreviousRun(wish, stop);
-      },
+      [search = search_](const Worker::Stop& stop)
+          -> absl::StatusOr<std::optional<web::PreviousRun>> { return search(stop); },
       std::move(take));
 }
 

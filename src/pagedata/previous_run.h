@@ -1,13 +1,16 @@
-// Finds the last successful run of a job among the folders of jobs.
+// Finds the last successful run of a job among the folders of jobs, here or in a storage.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "common/event_loop.h"
 #include "common/worker.h"
+#include "storage/job_files.h"
 #include "web/api/job_source.h"
 
 namespace tony::pagedata {
@@ -26,17 +29,33 @@ struct RunWish {
 std::optional<web::PreviousRun> FindPreviousRun(const RunWish& wish,
                                                 const std::function<bool()>& stop);
 
-/// Does the same on a thread. Not thread safe: owned by the event loop.
+/// The same among the first kMostStoredRuns of `ids`, newest first, whose folders are in `jobs`: an
+/// HDFS has to be asked for each file. RunWish::jobs_folder is a folder of this machine for a file,
+/// which is gone when this returns. The run that was submitted last counts. Blocks.
+std::optional<web::PreviousRun> FindStoredRun(const RunWish& wish, storage::JobFiles& jobs,
+                                              const std::vector<std::string>& ids,
+                                              const std::function<bool()>& stop);
+inline constexpr size_t kMostStoredRuns = 200;
+
+/// Does either on a thread. Not thread safe: owned by the event loop.
 class PreviousRuns {
  public:
-  /// `loop` must outlive this object.
-  PreviousRuns(EventLoop& loop, RunWish wish) : wish_(std::move(wish)), worker_(loop) {}
+  /// Called on the thread.
+  using Search = std::function<std::optional<web::PreviousRun>(const std::function<bool()>& stop)>;
+
+  /// FindPreviousRun(). `loop` must outlive this object.
+  PreviousRuns(EventLoop& loop, RunWish wish)
+      : PreviousRuns(loop, [wish = std::move(wish)](const std::function<bool()>& stop) {
+          return FindPreviousRun(wish, stop);
+        }) {}
+  /// The same with another search.
+  PreviousRuns(EventLoop& loop, Search search) : search_(std::move(search)), worker_(loop) {}
 
   /// See web::JobSource::FindPrevious().
   void Find(web::JobSource::TakePrevious take);
 
  private:
-  const RunWish wish_;
+  const Search search_;
   Worker worker_;
 };
 

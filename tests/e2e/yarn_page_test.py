@@ -24,8 +24,10 @@ import page_test
 from page_test import DEADLINE_MILLIS, browsers
 from integration_case import conf
 
+import integration_case
 import machine
 import tony_cli
+import webhook
 import yarn_cluster
 
 # Two ranks train: each step takes a while and has a loss. Behind the tenth they wait, so that the test sees the change.
@@ -118,6 +120,32 @@ class YarnPageTest(page_test.Visits):
         page.on("request", lambda request: requests.append((request.method, request.headers, request.url)))
         page.on("response", lambda answer: statuses.add(answer.status))
         return requests, statuses
+
+    def test_alerts_name_the_page(self):
+        receiver = webhook.Receiver(self)
+        job_file = self.write_job(("tony.alerts.urls", receiver.url), ("tony.containers.command", "true"),
+                                  ("tony.worker.instances", 1), ("tony.am.memory", "256m"))
+        job = self.site.submit(str(job_file), *integration_case.SMALL)
+        self.assertEqual(job.wait(tony_cli.DEADLINE_SECONDS), 0, job.describe())
+        self.assertEqual(receiver.events(), ["start", "end"])
+        page = cluster.ask(f"apps/{job.id}")["app"]["trackingUrl"]
+        for alert in receiver.bodies():
+            self.assertEqual((alert["job"]["backend"], alert["job"]["page"]), ("yarn", page))
+
+    def test_a_run_is_compared_with_the_one_before(self):
+        settings = {"application__name": "twice", "am__memory": "256m"}
+        first = self.submit("true", *conf(**settings))
+        self.assertEqual(first.wait(tony_cli.DEADLINE_SECONDS), 0, first.describe())
+        failed = self.submit("false", *conf(**settings))
+        self.assertEqual(failed.wait(tony_cli.DEADLINE_SECONDS), 1, failed.describe())
+        second = self.submit(f"read word < {self.gate.path}", *conf(task__silence_note=1234, **settings))
+        second.wait_until_running("worker:0")
+        previous = self.api(second, "/config/previous")
+        self.assertEqual(previous["job"], first.id)
+        changed = {one["key"]: (one["value"], one["previous"]) for one in previous["changes"]}
+        self.assertEqual(changed["tony.task.silence-note"], ("1234", None))
+        self.gate.write(1)
+        self.assertEqual(second.wait(tony_cli.DEADLINE_SECONDS), 0, second.describe())
 
     def test_through_the_proxy_and_from_the_portal_when_the_cluster_is_gone(self):
         expect = browsers.expect

@@ -28,7 +28,7 @@ CURLcode Refuse(CURL* /*handle*/, [[maybe_unused]] CURLoption option, ...) {
 absl::Status CreateWith(decltype(&curl_easy_setopt) easy_setopt) {
   CurlLibrary library = *CurlLibrary::Load().value();
   library.easy_setopt = easy_setopt;
-  return HttpClient::Create(std::chrono::seconds(1), library).status();
+  return HttpClient::Create(std::chrono::seconds(1), {}, library).status();
 }
 
 TEST(HttpClient, ProtocolsAreLimitedInOlderVersionsToo) {
@@ -45,6 +45,16 @@ TEST(HttpClient, WhatLibcurlIsBuiltWithoutNeedNotBeTurnedOff) {
           &Refuse<CURLOPT_PROXY, CURLOPT_NOPROXY, CURLOPT_COOKIEFILE, CURLOPT_UPLOAD_BUFFERSIZE>),
       absl::OkStatus());
   EXPECT_FALSE(CreateWith(&Refuse<CURLOPT_CONNECTTIMEOUT_MS>).ok());
+}
+
+TEST(HttpClient, ProxyAndAuthoritiesHaveToBeTaken) {
+  CurlLibrary library = *CurlLibrary::Load().value();
+  const std::chrono::seconds timeout(1);
+  library.easy_setopt = &Refuse<CURLOPT_PROXY>;
+  EXPECT_FALSE(HttpClient::Create(timeout, {.proxy = "http://proxy:3128"}, library).ok());
+  library.easy_setopt = &Refuse<CURLOPT_CAINFO>;
+  EXPECT_TRUE(HttpClient::Create(timeout, {}, library).ok());
+  EXPECT_FALSE(HttpClient::Create(timeout, {.ca_file = "/ca.pem"}, library).ok());
 }
 
 // Its server would be waited for until the timeout.

@@ -4,87 +4,57 @@
 import hashlib
 import hmac
 import html
-import http.server
-import json
 import os
+import select
 import signal
+import socket
+import socketserver
 import threading
 import time
 
+import certificates
 import integration_case
 import machine
 from integration_case import JobTest, conf
+from webhook import PATH, Receiver
 
 SECRET = "a key of more than sixteen letters"
-PATH = "/services/T0/B0/pathsecret"
 DEADLINE_SECONDS = 60
 
 
-class Receiver:
-    """A webhook on loopback. `answers`: the codes of its next answers, then 200; 0 hangs."""
+class Proxy:
+    """A proxy on loopback that connects its clients with servers, and keeps what they asked for."""
 
-    def __init__(self, test, answers=()):
-        self._changed = threading.Condition()
-        self._answers = list(answers)
-        self._leaving = threading.Event()
-        self.received = []  # (path, headers, body)
-        receiver = self
+    def __init__(self, test):
+        self.asked = []
+        proxy = self
 
-        class Handler(http.server.BaseHTTPRequestHandler):
-            """Keeps what comes."""
+        class Handler(socketserver.StreamRequestHandler):
+            """One connection."""
 
-            def do_POST(self):  # pylint: disable=invalid-name
-                """Answers as the test wishes."""
-                body = self.rfile.read(int(self.headers["Content-Length"]))
-                code = receiver.take(self.path, dict(self.headers), body)
-                if code == 0:
-                    receiver.hang()
-                    return
-                self.send_response(code)
-                if code == 302:
-                    self.send_header("Location", "/elsewhere")
-                self.send_header("Content-Length", "0")
-                self.end_headers()
+            def handle(self):
+                """Carries bytes both ways until one side ends."""
+                request = self.rfile.readline().decode()
+                proxy.asked.append(request.strip())
+                while self.rfile.readline().strip():
+                    pass
+                host, port = request.split()[1].rsplit(":", 1)
+                with socket.create_connection((host, int(port)), DEADLINE_SECONDS) as server:
+                    self.connection.sendall(b"HTTP/1.1 200 Connected\r\n\r\n")
+                    ends = {self.connection: server, server: self.connection}
+                    while True:
+                        for end in select.select(list(ends), [], [], DEADLINE_SECONDS)[0]:
+                            data = end.recv(1 << 16)
+                            if not data:
+                                return
+                            ends[end].sendall(data)
 
-            def log_message(self, *_):  # pylint: disable=arguments-differ
-                """Nothing."""
-
-        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
-        test.addCleanup(self._server.server_close)
-        test.addCleanup(self._server.shutdown)
-        test.addCleanup(self._leaving.set)
-        self.server = f"http://127.0.0.1:{self._server.server_port}"
-        self.url = self.server + PATH
-
-    def take(self, path, headers, body):
-        """Keeps a message; returns the code of its answer."""
-        with self._changed:
-            self.received.append((path, headers, body))
-            self._changed.notify_all()
-            return self._answers.pop(0) if self._answers else 200
-
-    def hang(self):
-        """Returns when the test is over."""
-        self._leaving.wait(DEADLINE_SECONDS)
-
-    def wait_for(self, count):
-        """Waits for so many messages; returns their bodies."""
-        end = time.monotonic() + DEADLINE_SECONDS
-        with self._changed:
-            while len(self.received) < count:
-                if not self._changed.wait(end - time.monotonic()):
-                    raise AssertionError(f"{len(self.received)} of {count} alerts came")
-        return self.bodies()
-
-    def bodies(self):
-        """The messages so far."""
-        return [json.loads(body) for _, _, body in self.received]
-
-    def events(self):
-        """The names of their events."""
-        return [body["event"] for body in self.bodies()]
+        server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler)
+        server.daemon_threads = True
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        test.addCleanup(server.server_close)
+        test.addCleanup(server.shutdown)
+        self.url = f"http://127.0.0.1:{server.server_address[1]}"
 
 
 class AlertsTest(JobTest):
@@ -158,6 +128,27 @@ class AlertsTest(JobTest):
                       "redirections are not followed", notes)
         self.assert_path_is_nowhere(job.folder)
 
+    def test_https_by_an_authority_of_its_own_through_a_proxy(self):
+        certificate = certificates.make_certificate(self.site.folder)
+        receiver, proxy = Receiver(self, certificate=certificate), Proxy(self)
+        job = self.start(receiver, "true", properties=[
+            ("tony.alerts.ca-file", certificate[1]), ("tony.alerts.proxy", proxy.url)])
+        self.assert_succeeds(job)
+        self.assertEqual(receiver.events(), ["start", "end"])
+        self.assertIsNone(receiver.bodies()[0]["job"]["page"])  # only `tony open` leads to it
+        self.assertEqual(set(proxy.asked), {f"CONNECT {receiver.server.removeprefix('https://')} HTTP/1.1"})
+        self.assert_path_is_nowhere(job.folder)
+
+    def test_a_certificate_that_nobody_known_has_signed(self):
+        receiver, gate = Receiver(self, certificate=certificates.make_certificate(self.site.folder)), self.pipe("gate")
+        job = self.start(receiver, f"read word < {gate.path}", properties=[("tony.alerts.events", "start")])
+        job.wait_for(
+            lambda events: any(receiver.server in event.get("note", {}).get("sentence", "") for event in events), "note")
+        gate.write(1)
+        self.assert_succeeds(job)
+        self.assertIn("certificate", " ".join(event["sentence"] for event in job.events("note")))
+        self.assertEqual(receiver.received, [])
+
     def test_a_worker_that_is_killed_is_a_restart(self):
         receiver, gate = Receiver(self), self.pipe("gate")
         job = self.start(receiver, f"read word < {gate.path}", *conf(am__retry_count=1))
@@ -229,6 +220,11 @@ class RefusedTest(JobTest):
         said = self.refused(("tony.alerts.urls", f"ftp://127.0.0.1{PATH}"))
         self.assertIn("job.xml:4: tony.alerts.urls: address 1 begins with neither", said)
         self.assertNotIn("pathsecret", said)
+
+    def test_a_proxy_with_a_password(self):
+        said = self.refused(("tony.alerts.proxy", "http://me:word@127.0.0.1:3128"))
+        self.assertIn("tony.alerts.proxy: this is no proxy that tony can use", said)
+        self.assertIn("write http://HOST:PORT", said)
 
     def test_an_unknown_event(self):
         self.assertIn("'stop' is no event", self.refused(("tony.alerts.events", "start,stop")))

@@ -11,6 +11,7 @@ import stat
 import subprocess
 import urllib.parse
 
+import certificates
 import integration_case
 import machine
 import second_user
@@ -320,10 +321,7 @@ class SharedPortalCase(integration_case.JobTest):
 
     def make_certificate(self):
         """The files of a new certificate for localhost, which is its own authority, and of its key."""
-        key, certificate = self.file("key.pem", ""), self.file("certificate.pem", "")
-        subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", certificate,
-                        "-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"],
-                       check=True, capture_output=True)
+        key, certificate = certificates.make_certificate(self.site.folder, alternatives="DNS:localhost")
         return certificate, key
 
     def start(self, *arguments, stderr=None):

@@ -34,8 +34,8 @@ train_step()
 '''
 
 
-class StacksTest(integration_case.JobTest):
-    """Against one real job each."""
+class StacksCase(integration_case.JobTest):
+    """Starts jobs that stay where they are, and asks where that is."""
 
     def start(self, *arguments, workers=1, script=TRAIN, python="python3", name="said"):
         """A job of Python ranks, each of which is where it stays; returns the job."""
@@ -57,6 +57,10 @@ class StacksTest(integration_case.JobTest):
         """Kills the job, which leaves nothing behind."""
         self.assertEqual(self.site.run("tony", "kill", job.id).returncode, 0)
         self.assert_ends(job, 4, "KILLED_BY_USER")
+
+
+class StacksTest(StacksCase):
+    """Against one real job each."""
 
     def test_the_rank_that_the_others_wait_for_is_named(self):
         job = self.start(workers=4)
@@ -101,7 +105,10 @@ def load_batch''')
         self.end(job)
 
     def test_what_cannot_be_read_is_said(self):
-        job = self.start(workers=1, python="python3 -I")
+        tools = self.site.folder / "tools"  # no eu-stack and no py-spy is on this PATH
+        tools.mkdir()
+        (tools / "python3").symlink_to(os.path.realpath("/usr/bin/python3"))
+        job = self.start("--shell_env", f"PATH={tools}", workers=1, python="python3 -I")
         text = self.stacks(job)
         self.assertIn("started with -I, -E or -S", text)
         self.assertIn("no stack, only where the kernel holds it", text)

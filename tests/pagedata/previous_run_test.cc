@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "history/job_entry.h"
+#include "storage/local_job_files.h"
 #include "tests/common/loop_driver.h"
 #include "tests/os/temporary_folder.h"
 
@@ -62,6 +63,29 @@ TEST_F(PreviousRunTest, LaterRunsAreNotPrevious) {
                                      [] { return false; });
   ASSERT_TRUE(found.has_value());
   EXPECT_EQ(found->job_id, "job-1");
+}
+
+// In a storage the order is that of the ids, which the caller knows.
+TEST_F(PreviousRunTest, RunsInAStorageAreReadFileByFile) {
+  WriteRun("job-1", "mnist", 0, 100);
+  WriteRun("job-2", "mnist", 1, 200);
+  WriteRun("job-3", "other", 0, 300);
+  WriteRun("job-9", "mnist", 0, 500);
+  const os::TemporaryFolder scratch;
+  storage::LocalJobFiles files(jobs_.path());
+  const auto find = [&](const std::vector<std::string>& ids) {
+    return FindStoredRun({scratch.path(), "job-9", "mnist"}, files, ids, [] { return false; });
+  };
+  const auto found = find({"job-9", "job-5", "job-3", "job-2", "job-1"});
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(found->job_id, "job-1");
+  ASSERT_EQ(found->config.size(), 1U);
+  EXPECT_EQ(found->config[0].value, "100");
+  EXPECT_TRUE(std::filesystem::is_empty(scratch.path()));
+  EXPECT_FALSE(find({"job-9", "job-3"}).has_value());
+  std::vector<std::string> many(kMostStoredRuns, "job-3");
+  many.push_back("job-1");
+  EXPECT_FALSE(find(many).has_value());
 }
 
 TEST_F(PreviousRunTest, DamagedAndForeignFilesAreLeftOut) {

@@ -97,6 +97,11 @@ class Terminal:
         self.screen = Screen(columns, rows)
         self.shown = ""  # everything that was written
         self._master, slave = pty.openpty()
+        # At Ctrl-C the kernel throws away what was written and not yet read: a terminal of a person has
+        # read it long before, a test may be in the middle of a table.
+        settings = termios.tcgetattr(slave)
+        settings[3] |= termios.NOFLSH
+        termios.tcsetattr(slave, termios.TCSANOW, settings)
         self.resize(columns, rows)
 
         def own_terminal():

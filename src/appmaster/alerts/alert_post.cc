@@ -34,8 +34,9 @@ AlertPost::AlertPost(http::HttpClient client, std::string url, std::string secre
       clock_(std::move(clock)) {}
 
 absl::StatusOr<AlertPost> AlertPost::Create(const std::string& url, const std::string& secret,
+                                            const http::Network& network,
                                             std::shared_ptr<const Clock> clock) {
-  TONY_ASSIGN_OR_RETURN(http::HttpClient client, http::HttpClient::Create(kConnectLimit));
+  TONY_ASSIGN_OR_RETURN(http::HttpClient client, http::HttpClient::Create(kConnectLimit, network));
   return AlertPost(std::move(client), url, secret, std::move(clock));
 }
 
@@ -65,7 +66,10 @@ core::AlertAnswer AlertPost::Send(const AlertMessage& message) {
                : absl::ResourceExhaustedError("its answer is longer than 64 KiB");
   };
   const absl::StatusOr<http::HttpResponse> response = client_.Send(request);
-  if (!response.ok()) return {0, Duration(0), std::string(response.status().message())};
+  if (!response.ok()) {
+    return {0, Duration(0), std::string(response.status().message()),
+            absl::IsFailedPrecondition(response.status())};
+  }
   return {response->code, response->retry_after, ""};
 }
 

@@ -30,6 +30,7 @@ class AlertPost {
   /// `url`: see jobfile::SecretUrlTrouble(). `secret`: of the signature; empty: none is sent.
   /// FailedPrecondition – there is no libcurl.
   static absl::StatusOr<AlertPost> Create(const std::string& url, const std::string& secret,
+                                          const http::Network& network,
                                           std::shared_ptr<const Clock> clock);
 
   /// Sends the message once, in at most ten seconds. Redirections are not followed. The answer's

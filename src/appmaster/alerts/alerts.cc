@@ -53,6 +53,8 @@ absl::StatusOr<std::unique_ptr<Alerts>> Alerts::Create(const jobfile::Configurat
   TONY_ASSIGN_OR_RETURN(const std::string secret,
                         ReadSecret(configuration.GetText("tony.alerts.secret-file")));
   auto alerts = std::unique_ptr<Alerts>(new Alerts(std::move(job), loop, clock, std::move(note)));
+  const http::Network network{configuration.GetText("tony.alerts.proxy"),
+                              configuration.GetText("tony.alerts.ca-file")};
   const std::vector<std::string> events = configuration.GetList("tony.alerts.events");
   alerts->wanted_ = {events.begin(), events.end()};
   alerts->slack_ = absl::AsciiStrToLower(configuration.GetText("tony.alerts.format")) == "slack";
@@ -60,7 +62,7 @@ absl::StatusOr<std::unique_ptr<Alerts>> Alerts::Create(const jobfile::Configurat
   Alerts* const self = alerts.get();
   for (const std::string& url : urls) {
     TONY_ASSIGN_OR_RETURN(AlertPost post,
-                          AlertPost::Create(url, secret, std::make_shared<SystemClock>()));
+                          AlertPost::Create(url, secret, network, std::make_shared<SystemClock>()));
     auto shared = std::make_shared<AlertPost>(std::move(post));
     const AlertSender::Reports reports{
         [self](const std::string& sentence) {
@@ -83,6 +85,7 @@ core::Alert Alerts::NewAlert(core::AlertEvent event) const {
   alert.user = job_.user;
   alert.framework = job_.framework;
   alert.backend = job_.backend;
+  alert.page = job_.page;
   alert.unix_millis = clock_.UnixMillis();
   alert.state = state_;
   alert.attempt = epoch_ + 1;

@@ -29,6 +29,7 @@ class Alerts {
     std::string user;
     std::string framework;
     std::string backend;
+    std::string page;  ///< see core::Alert
     int master_attempt = 1;
     bool started = false;  ///< an earlier ApplicationMaster has seen the start
   };

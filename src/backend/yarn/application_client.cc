@@ -1,6 +1,7 @@
 // Calls of ApplicationClientProtocol, and the conversion of its messages to our reports.
 #include "backend/yarn/application_client.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <utility>
 
@@ -146,6 +147,14 @@ bool IsOlderApplication(const std::string& left, const std::string& right) {
                    : std::pair<int64_t, int>(0, 0);
   };
   return key(left) < key(right);
+}
+
+std::vector<std::string> NewestApplications(std::vector<std::string> names) {
+  std::erase_if(names, [](const std::string& name) { return !IsApplicationId(name); });
+  std::sort(names.begin(), names.end(), [](const std::string& left, const std::string& right) {
+    return IsOlderApplication(right, left);
+  });
+  return names;
 }
 
 absl::StatusOr<ApplicationClient::NewApplication> ApplicationClient::Create(

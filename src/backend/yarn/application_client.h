@@ -143,6 +143,8 @@ bool IsApplicationId(const std::string& text);
 /// Whether `left` was created before `right`: compares the start time of the ResourceManager that
 /// created them, then its counter. A text that is not an id comes first.
 bool IsOlderApplication(const std::string& left, const std::string& right);
+/// Those of `names` that are ids of applications, newest first.
+std::vector<std::string> NewestApplications(std::vector<std::string> names);
 
 /// The tag that every application of tony has.
 inline constexpr char kApplicationTag[] = "tony";

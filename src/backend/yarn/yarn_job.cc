@@ -3,6 +3,7 @@
 
 #include <google/protobuf/util/json_util.h>
 
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -50,14 +51,32 @@ absl::StatusOr<v1::YarnJob> ReadYarnJob(const hadoop::TokenStore& tokens) {
   return absl::InvalidArgumentError(absl::StrCat(kYarnJobSecret, ": ", status.ToString()));
 }
 
-absl::StatusOr<std::unique_ptr<storage::JobFiles>> OpenJobFolder(const v1::YarnJob& job,
-                                                                 const hadoop::TokenStore& tokens) {
-  if (!job.has_hdfs()) return std::make_unique<storage::LocalJobFiles>(job.folder());
+namespace {
+
+absl::StatusOr<std::unique_ptr<storage::JobFiles>> OpenFolder(const v1::YarnJob& job,
+                                                              const std::string& folder,
+                                                              const hadoop::TokenStore& tokens,
+                                                              std::optional<Duration> timeout) {
+  if (!job.has_hdfs()) return std::make_unique<storage::LocalJobFiles>(folder);
   hadoop::WebHdfsOptions options{.name_service = NameServiceOf(job.hdfs()), .user = job.user()};
   const hadoop::Token* const token = tokens.Find(hadoop::kHdfsDelegationToken);
   if (token != nullptr) options.token = *token;
+  if (timeout) options.timeout = *timeout;
   TONY_ASSIGN_OR_RETURN(hadoop::WebHdfs hdfs, hadoop::WebHdfs::Create(std::move(options)));
-  return std::make_unique<storage::HdfsJobFiles>(std::move(hdfs), job.folder());
+  return std::make_unique<storage::HdfsJobFiles>(std::move(hdfs), folder);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<storage::JobFiles>> OpenJobFolder(const v1::YarnJob& job,
+                                                                 const hadoop::TokenStore& tokens) {
+  return OpenFolder(job, job.folder(), tokens, std::nullopt);
+}
+
+absl::StatusOr<std::unique_ptr<storage::JobFiles>> OpenJobsFolder(const v1::YarnJob& job,
+                                                                  const hadoop::TokenStore& tokens,
+                                                                  Duration timeout) {
+  return OpenFolder(job, job.folder().substr(0, job.folder().rfind('/')), tokens, timeout);
 }
 
 hadoop::Endpoint EndpointOf(const v1::YarnJob::Endpoint& endpoint) {

@@ -79,6 +79,11 @@ absl::StatusOr<v1::YarnJob> ReadYarnJob(const hadoop::TokenStore& tokens);
 /// Opens the job's folder. `tokens`: the container's. FailedPrecondition – libcurl is missing.
 absl::StatusOr<std::unique_ptr<storage::JobFiles>> OpenJobFolder(const v1::YarnJob& job,
                                                                  const hadoop::TokenStore& tokens);
+/// Likewise the folder in which the user's jobs have theirs, for a reader that waits at most
+/// `timeout` for an answer. FailedPrecondition – libcurl is missing.
+absl::StatusOr<std::unique_ptr<storage::JobFiles>> OpenJobsFolder(const v1::YarnJob& job,
+                                                                  const hadoop::TokenStore& tokens,
+                                                                  Duration timeout);
 
 hadoop::Endpoint EndpointOf(const v1::YarnJob::Endpoint& endpoint);
 hadoop::NameService NameServiceOf(const v1::YarnJob::WebHdfs& hdfs);

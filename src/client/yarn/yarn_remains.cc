@@ -49,11 +49,8 @@ bool IsTransient(const std::string& name) {
 absl::StatusOr<int> RemoveRemainsOnCluster(const backend::YarnCluster& cluster, const Clock& clock,
                                            const std::stop_token& stop) {
   TONY_ASSIGN_OR_RETURN(const std::unique_ptr<storage::JobFiles> files, cluster.OpenStaging());
-  TONY_ASSIGN_OR_RETURN(std::vector<std::string> jobs, files->List(backend::kJobsFolder));
-  std::erase_if(jobs, [](const std::string& id) { return !backend::IsApplicationId(id); });
-  std::sort(jobs.begin(), jobs.end(), [](const std::string& left, const std::string& right) {
-    return backend::IsOlderApplication(right, left);
-  });
+  TONY_ASSIGN_OR_RETURN(std::vector<std::string> names, files->List(backend::kJobsFolder));
+  std::vector<std::string> jobs = backend::NewestApplications(std::move(names));
   if (jobs.size() > kMostChecked) jobs.resize(kMostChecked);
   backend::ApplicationClient client(cluster.application_client(), cluster.timeout());
   int untidy = 0;

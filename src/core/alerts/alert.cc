@@ -94,7 +94,8 @@ std::string AlertJson(const Alert& alert, const std::string& id) {
                  {"name", OneLine(alert.name, kLongestName)},
                  {"user", OneLine(alert.user, kLongestName)},
                  {"framework", alert.framework},
-                 {"backend", alert.backend}};
+                 {"backend", alert.backend},
+                 {"page", OrNull(OneLine(alert.page, kLongestText))}};
   json["state"] = alert.state;
   json["reason"] = OrNull(alert.reason);
   json["sentence"] = OrNull(OneLine(alert.sentence, kLongestText));
@@ -113,6 +114,7 @@ std::string AlertSlack(const Alert& alert) {
   if (!alert.sentence.empty()) {
     absl::StrAppend(&text, "\n", OneLine(alert.sentence, kLongestText));
   }
+  if (!alert.page.empty()) absl::StrAppend(&text, "\n", OneLine(alert.page, kLongestText));
   // Slack wants these three escaped, and no others.
   text = absl::StrReplaceAll(text, {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}});
   nlohmann::ordered_json json;

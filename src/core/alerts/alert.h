@@ -23,6 +23,7 @@ struct Alert {
   std::string user;
   std::string framework;
   std::string backend;
+  std::string page;  ///< URL of the job's page, if other machines can open it
   int64_t unix_millis = 0;
   std::string state;     ///< "RUNNING", …; at the end the outcome: "FAILED", …
   std::string sentence;  ///< what happened, for people; may be empty

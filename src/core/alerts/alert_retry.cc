@@ -29,7 +29,8 @@ std::string AlertAnswer::Sentence() const {
 }
 
 std::optional<Duration> NextAlertTry(int tries, const AlertAnswer& answer, double random) {
-  if (answer.delivered() || tries >= kMostAlertTries || !MayHelp(answer.code)) return std::nullopt;
+  if (answer.delivered() || answer.hopeless || tries >= kMostAlertTries || !MayHelp(answer.code))
+    return std::nullopt;
   const double usual = 1000.0 * static_cast<double>(1 << std::clamp(tries - 1, 0, 16));
   const milliseconds pause(
       static_cast<int64_t>(usual * (0.75 + 0.5 * std::clamp(random, 0.0, 1.0))));

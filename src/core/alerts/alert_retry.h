@@ -13,6 +13,7 @@ struct AlertAnswer {
   int code = 0;             ///< HTTP's; 0: there was no answer
   Duration retry_after{0};  ///< what the receiver asks for; zero: nothing
   std::string trouble;      ///< why there was no answer, without the address's path
+  bool hopeless = false;    ///< `trouble` will be the same at the next try
 
   bool delivered() const { return code >= 200 && code < 300; }
   /// "it answers 404", "Timeout was reached".
@@ -26,7 +27,7 @@ inline constexpr std::chrono::seconds kLongestAlertPause{60};
 
 /// The pause before the next try; nothing: it is given up.
 /// 1. What a receiver refuses for good is not sent again: every answer but 408, 429 and 5xx, also a
-///    redirection, which is not followed.
+///    redirection, which is not followed; nor to a receiver whose certificate is not trusted.
 /// 2. The pauses are 1, 2, 4, 8 and 16 s, each changed by up to a quarter, so that the alerts of
 ///    many jobs do not come together again.
 /// 3. A longer Retry-After is obeyed, up to kLongestAlertPause.

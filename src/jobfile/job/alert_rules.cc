@@ -1,5 +1,7 @@
-// Which addresses and events are possible; the secret file is one of secret_file_rules.h.
+// Which addresses, events and proxies are possible; the secret file is one of secret_file_rules.h.
 #include "jobfile/job/alert_rules.h"
+
+#include <re2/re2.h>
 
 #include <algorithm>
 #include <iterator>
@@ -13,7 +15,15 @@ namespace {
 
 constexpr char kUrls[] = "tony.alerts.urls";
 constexpr char kEvents[] = "tony.alerts.events";
+constexpr char kProxy[] = "tony.alerts.proxy";
 constexpr const char* kKnownEvents[] = {"start", "restart", "hang", "end"};
+
+/// Whether the text is "http://HOST:PORT". With a user or a password in it, it would be a secret,
+/// and others may read it.
+bool IsProxy(const std::string& text) {
+  static const re2::RE2 kForm(R"(http://([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]):[0-9]{1,5}/?)");
+  return re2::RE2::FullMatch(text, kForm);
+}
 
 }  // namespace
 
@@ -39,6 +49,10 @@ void CheckAlerts(const Configuration& configuration, BuildResult* result) {
     }
     complain(kEvents, absl::StrCat("'", event, "' is no event"),
              "write some of start, restart, hang, end");
+  }
+  const std::string proxy = configuration.GetText(kProxy);
+  if (!proxy.empty() && !IsProxy(proxy)) {
+    complain(kProxy, "this is no proxy that tony can use", "write http://HOST:PORT");
   }
 }
 

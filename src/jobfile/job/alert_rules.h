@@ -6,7 +6,8 @@
 
 namespace tony::jobfile {
 
-/// Adds the problems of `tony.alerts.*`: addresses on the command line, and unknown events.
+/// Adds the problems of `tony.alerts.*`: addresses on the command line, unknown events,
+/// and proxies that tony cannot use.
 void CheckAlerts(const Configuration& configuration, BuildResult* result);
 
 }  // namespace tony::jobfile

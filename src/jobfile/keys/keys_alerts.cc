@@ -29,6 +29,14 @@ KeyGroup AlertKeys() {
        .meaning = "File with the key that signs alerts (HMAC-SHA256), of 16 characters or more. "
                   "Only its owner may have access to it. The ApplicationMaster reads it, so on "
                   "YARN it lies at the same path on every node."},
+      {.name = "tony.alerts.proxy",
+       .meaning = "`http://HOST:PORT` of the proxy through which the addresses are reached; unset: "
+                  "none, whatever the environment says."},
+      {.name = "tony.alerts.ca-file",
+       .type = ValueType::kExistingPath,
+       .meaning = "PEM file with the authorities that may have signed the certificates of `https` "
+                  "addresses, in place of the machine's own. On YARN it lies at the same path on "
+                  "every node."},
   };
   return group;
 }

@@ -37,10 +37,7 @@ absl::StatusOr<std::unique_ptr<JobMirror>> JobMirror::Open(const std::string& fo
 absl::StatusOr<std::vector<std::string>> JobMirror::ListThere() {
   TONY_ASSIGN_OR_RETURN(std::vector<std::string> ids, cluster_.files->List(backend::kJobsFolder));
   std::erase_if(ids, [](const std::string& id) { return !IsApplication(id); });
-  std::sort(ids.begin(), ids.end(), [](const std::string& left, const std::string& right) {
-    return backend::IsOlderApplication(right, left);
-  });
-  return ids;
+  return backend::NewestApplications(std::move(ids));
 }
 
 void JobMirror::Forget(const std::vector<std::string>& ids, size_t count) {

@@ -26,6 +26,8 @@ TEST(AlertRetry, WhatIsRefusedForGoodIsGivenUp) {
   for (const int code : {0, 408, 429, 500, 502}) {
     EXPECT_TRUE(NextAlertTry(1, {code, Duration(0), ""}, 0.5)) << code;
   }
+  EXPECT_EQ(NextAlertTry(1, {0, Duration(0), "its certificate is not trusted", true}, 0.5),
+            std::nullopt);
   EXPECT_EQ(NextAlertTry(1, {204, Duration(0), ""}, 0.5), std::nullopt);
 }
 

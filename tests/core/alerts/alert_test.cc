@@ -35,7 +35,7 @@ TEST(Alert, JsonHasAllFacts) {
   EXPECT_EQ(AlertJson(End(), "local_1.end"),
             R"({"version":1,"id":"local_1.end","event":"end","time":"2024-02-29T12:34:56Z",)"
             R"("job":{"id":"local_1","name":"mnist","user":"alice","framework":"pytorch",)"
-            R"("backend":"local"},"state":"FAILED","reason":"TASK_FAILED",)"
+            R"("backend":"local","page":null},"state":"FAILED","reason":"TASK_FAILED",)"
             R"("sentence":"worker:1 exited with code 1","guilty":"worker:1","attempt":2,)"
             R"("retries_left":null,"infrastructure_retries_left":null,"master_attempt":1})");
 }
@@ -48,6 +48,14 @@ TEST(Alert, SlackTextIsEscaped) {
   EXPECT_EQ(json["text"],
             "tony: job &lt;!channel&gt; &amp; &lt;http://evil|ok&gt; (local_1) of alice has ended: "
             "FAILED\nworker:1 exited with code 1");
+}
+
+TEST(Alert, ThePageIsNamedIfOthersCanOpenIt) {
+  Alert alert = End();
+  alert.page = "http://rm:8088/proxy/application_1_2/";
+  EXPECT_EQ(nlohmann::json::parse(AlertJson(alert, "1"))["job"]["page"], alert.page);
+  EXPECT_THAT(std::string(nlohmann::json::parse(AlertSlack(alert))["text"]),
+              HasSubstr("code 1\nhttp://rm:8088/proxy/application_1_2/"));
 }
 
 TEST(Alert, TextsAreBoundedAndClean) {

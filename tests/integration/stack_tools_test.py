@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+"""Stacks that the signal cannot get are read by other tools: by eu-stack of Debian, and py-spy of PyPI."""
+
+import os
+import pathlib
+import shutil
+import signal
+import sys
+
+import integration_case
+import stacks_test
+import tony_cli
+
+REQUIREMENTS = pathlib.Path(__file__).with_name("stack_tools_requirements.txt")
+NO_HANDLER = "python3 -I"
+# Deep in the C library, where Python's stack says no more than the name of its function.
+SLEEP = '''
+import time
+
+def said():
+    with open("{said}", "w") as pipe:
+        pipe.write("here\\n")
+
+def inner():
+    said()
+    while True:
+        time.sleep(1000)
+
+def outer():
+    inner()
+
+outer()
+'''
+
+
+class StackToolsTest(stacks_test.StacksCase):
+    """With one tool each on the program's PATH."""
+
+    def path_with(self, *tools):
+        """A folder for PATH with Python and these tools alone."""
+        folder = self.site.folder / "tools"
+        folder.mkdir(exist_ok=True)
+        for tool in (shutil.which("python3"), *tools):
+            link = folder / pathlib.Path(tool).name
+            if not link.exists():
+                link.symlink_to(pathlib.Path(tool).resolve())
+        return ("--shell_env", f"PATH={folder}")
+
+    def py_spy(self):
+        """The path of py-spy."""
+        return pathlib.Path(tony_cli.examples_python(REQUIREMENTS)).parent / "py-spy"
+
+    def test_a_program_that_is_no_python(self):
+        job = self.submit("exec sleep 1000")
+        job.wait_until_running("worker:0")
+        text = self.stacks(job)
+        self.assertRegex(text, r"worker:0 \(pid \d+ on \S+, sleep\) – by eu-stack\n")
+        self.assertRegex(text, r"\n    (clock_)?nanosleep")
+        self.assertNotIn("could not be read", text)
+        (task,) = self.site.verb("stacks", job.id)["tasks"]
+        self.assertEqual([process["way"] for process in task["processes"]], ["eu-stack"])
+        self.end(job)
+
+    def test_a_python_without_a_handler(self):
+        job = self.start(*self.path_with(self.py_spy()), script=SLEEP, python=NO_HANDLER)
+        text = self.stacks(job)
+        self.assertIn(" – by py-spy\n", text)
+        self.assertRegex(text, r"\n    inner +\S*train\.py:\d+\n    outer +\S*train\.py:\d+\n")
+        self.end(job)
+
+    def test_py_spy_comes_before_eu_stack(self):
+        job = self.start(*self.path_with(self.py_spy(), shutil.which("eu-stack")), script=SLEEP, python=NO_HANDLER)
+        self.assertIn(" – by py-spy\n", self.stacks(job))
+        self.end(job)
+
+    def test_a_stopped_python(self):
+        job = self.start(*self.path_with(shutil.which("eu-stack")), script=SLEEP)
+        (program,) = job.wait_until_running("worker:0")
+        os.kill(program, signal.SIGSTOP)
+        self.addCleanup(self.go_on, program)
+        text = self.stacks(job)
+        self.assertIn("it is stopped (SIGSTOP)", text)
+        self.assertRegex(text, r" – by eu-stack\n    \w*(nanosleep|select)")
+        with open(f"/proc/{program}/stat", encoding="ascii") as stat:
+            self.assertEqual(stat.read().rsplit(")", 1)[1].split()[0], "T", "the tool has let it go on")
+        self.go_on(program)
+        self.end(job)
+
+    @staticmethod
+    def go_on(pid):
+        """A stopped process runs again, if it is still there."""
+        try:
+            os.kill(pid, signal.SIGCONT)
+        except ProcessLookupError:
+            pass
+
+
+if __name__ == "__main__":
+    if shutil.which("eu-stack") is None:
+        print("eu-stack is missing; scripts/setup --for test installs it")
+        sys.exit(77)
+    integration_case.main()

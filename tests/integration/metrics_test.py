@@ -3,8 +3,10 @@
 
 import http.client
 import json
+import os
 import pathlib
 import re
+import signal
 import ssl
 
 import integration_case
@@ -123,6 +125,21 @@ class JobMetricsTest(MetricsCase):
         gate.write(2)
         self.assert_succeeds(with_token)
         self.assert_succeeds(without)
+
+    def test_the_next_applicationmaster_has_the_port_and_the_token(self):
+        job, gate = self.start()
+        page = self.client(job)
+        lost = machine.master_of(job.id)
+        os.kill(lost, signal.SIGKILL)
+        job.wait_until_attached_again(1)
+        self.assertNotEqual(machine.master_of(job.id), lost)
+        # Nobody has opened the page of this one.
+        self.assertTrue(machine.wait_until(lambda: page.get("/metrics", Authorization=RIGHT)[0] == 200,
+                                           tony_cli.DEADLINE_SECONDS, 0.1))
+        self.assertEqual(self.scrape(page)["tony_job_state"][f'job="{job.id}",state="RUNNING"'], 1)
+        self.assertEqual(page.get("/metrics", Authorization="Bearer wrong")[0], 401)
+        gate.write(1)
+        self.assert_succeeds(job)
 
     def test_what_is_measured(self):
         place = self.site.folder / "cgroup"

@@ -14,6 +14,15 @@ PRINT = ("for i in $(seq 1 20000); do echo line $i; done; echo a needle; echo to
          "read word < {gate}; exit {code}")
 
 
+MOST_STREAMS = 512
+
+
+def resident_kb(pid):
+    """How much memory a process has."""
+    with open(f"/proc/{pid}/status", encoding="ascii") as status:
+        return int(next(line.split()[1] for line in status if line.startswith("VmRSS")))
+
+
 class PageApiTest(integration_case.JobTest):
     """Against one real job each."""
 
@@ -255,6 +264,34 @@ class PageApiTest(integration_case.JobTest):
             if event["event"] == "tasks":
                 states.update({row["task"]: row["state"] for row in rows(event["data"])})
         self.assertEqual(states, {"worker:0": "SUCCEEDED", "worker:1": "SUCCEEDED"})
+        self.assert_succeeds(job)
+
+    def test_as_many_streams_as_there_may_be(self):
+        job, page, place, gate = self.running()
+        master = machine.master_of(job.id)
+        page.api(place)
+        before = resident_kb(master)
+        streams = []
+        for _ in range(MOST_STREAMS + 1):
+            connection = page.connect()
+            self.addCleanup(connection.close)
+            connection.request("GET", f"{page.base}api/v1/{place}/events",
+                               headers={"Cookie": page.cookie, "Accept": "text/event-stream"})
+            streams.append(connection.getresponse())
+        refused = streams.pop()
+        self.assertEqual(refused.status, 503)
+        self.assertIn("Too many streams are open", json.loads(refused.read())["detail"])
+        self.assertEqual({stream.status for stream in streams}, {200})
+        # Nobody reads them yet, and others are answered meanwhile.
+        for _ in range(10):
+            self.assertEqual(page.api(place)["state"], "RUNNING")
+        self.assertLess(resident_kb(master) - before, MOST_STREAMS * 64)
+        gate.write(2)
+        for stream in streams:
+            text = stream.read().decode()
+            self.assertTrue(text.startswith("id: "), text[:200])
+            self.assertIn("\nevent: bye\n", text)
+            self.assertIn('"SUCCEEDED"', text)
         self.assert_succeeds(job)
 
     def test_many_requests_on_one_connection(self):

@@ -10,6 +10,7 @@
 #include "core/stacks/stack_groups.h"
 #include "core/stacks/stack_text.h"
 #include "os/files/files.h"
+#include "storage/archived_events.h"
 
 namespace tony::appmaster {
 
@@ -53,8 +54,11 @@ void ApplicationMaster::OnStacks(const core::effect::KeepStacks& wish,
   kept_stacks_ = report;
   const std::string folder = platform_->own_log_folder().empty() ? platform_->folder().logs()
                                                                  : platform_->own_log_folder();
-  const std::string path = folder + "/stacks.txt";
-  const absl::Status kept = os::WriteFileAtomically(path, wish.again ? kept_text_ + text : text);
+  const std::string path = absl::StrCat(folder, "/", storage::kStacksFile);
+  const std::string both = wish.again ? kept_text_ + text : text;
+  const absl::Status kept = os::WriteFileAtomically(path, both);
+  // This container's logs go with YARN's; what lists and pages show lies with the job's records.
+  if (archive_ != nullptr) archive_->KeepFile(storage::kStacksFile, both);
   kept_text_ = std::move(text);
   if (!kept.ok()) LogWarning("the stacks are not kept", {{"why", kept.message()}});
   RecordNote(kept.ok() ? absl::StrCat(note, "; all stacks are in ", path) : note);

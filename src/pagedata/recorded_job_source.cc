@@ -145,8 +145,9 @@ void RecordedJobSource::ReadEvents(int64_t after, size_t limit, TakeEvents take)
       std::move(take));
 }
 
-void RecordedJobSource::Stop(const std::string& why) {
-  LogWarning("a job cannot be stopped from its history", {{"job", stored_.id}, {"why", why}});
+void RecordedJobSource::Stop(const std::string& why, Stopped done) {
+  if (can_stop()) return stop_(why, std::move(done));
+  done(absl::FailedPreconditionError("a job cannot be ended from its history alone"));
 }
 
 }  // namespace tony::pagedata

@@ -46,9 +46,9 @@ class RecordedJobSource : public web::JobSource {
   int64_t UnixMillis() const override { return clock_.UnixMillis(); }
   const std::vector<web::ConfigKey>& config() const override { return config_; }
   void ReadEvents(int64_t after, size_t limit, TakeEvents take) override;
-  /// Not called, since the source is recorded().
-  void Stop(const std::string& why) override;
+  void Stop(const std::string& why, Stopped done) override;
   bool recorded() const override { return true; }
+  bool can_stop() const override { return alive() && stop_ != nullptr; }
   void FindPrevious(TakePrevious take) override {
     if (find_previous_ == nullptr) return take(std::nullopt);
     find_previous_(std::move(take));
@@ -56,6 +56,10 @@ class RecordedJobSource : public web::JobSource {
   /// The thread on which ReadEvents() reads; it must outlive this. Null: they are read within the
   /// call.
   void set_event_worker(Worker* worker) { event_worker_ = worker; }
+  /// What ends the job while it lives; null: nothing here can.
+  void set_stop(std::function<void(const std::string& why, Stopped done)> stop) {
+    stop_ = std::move(stop);
+  }
   /// What finds the last successful run before this one; null: none is known.
   void set_find_previous(std::function<void(TakePrevious take)> find) {
     find_previous_ = std::move(find);
@@ -91,6 +95,7 @@ class RecordedJobSource : public web::JobSource {
   core::JobMetrics metrics_{{}};
   std::vector<web::ConfigKey> config_;
   std::function<void(TakePrevious take)> find_previous_;
+  std::function<void(const std::string& why, Stopped done)> stop_;
   history::LineTail tail_;
   int lines_ = 0;
   UsageMark usage_mark_;      ///< of the file as read last

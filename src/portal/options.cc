@@ -90,7 +90,8 @@ OptionTable TableOf(Options& options) {
        .store = StoreText(options.metrics_token_file)},
       {.name = "add-user",
        .value = "NAME:ROLE",
-       .meaning = "print a line for --users, and end",
+       .meaning = "print a line for --users, and end; ROLE is view, which looks at everything, or "
+                  "control, which may also end jobs that run on this machine",
        .store = StoreText(options.add_user)},
       {.name = "log-level",
        .value = "LEVEL",
@@ -164,7 +165,8 @@ OptionTable SharedTableOf(SharedUse& shared) {
        .store = StoreText(shared.proxy_user)},
       {.name = "proxy-control",
        .value = "USERS",
-       .meaning = "the proxy's users with the role control, with commas between them",
+       .meaning = "the proxy's users with the role control, who may also end jobs that run on this "
+                  "machine, with commas between them",
        .store = StoreList(shared.control, ',')},
       {.name = "name",
        .value = "NAME",

@@ -19,6 +19,12 @@ int64_t Nanoseconds(const timespec& time) {
   return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
 }
 
+/// Whether reading may succeed the next time although the files stay the same. What they contain,
+/// who may read them and whether they are there changes with their marks.
+bool IsPassing(const absl::Status& why) {
+  return !absl::IsInvalidArgument(why) && !absl::IsPermissionDenied(why) && !absl::IsNotFound(why);
+}
+
 }  // namespace
 
 // Through links: certificates are often renewed by a new target.
@@ -70,6 +76,7 @@ void RenewedTls::LookLater() {
           absl::StatusOr<std::shared_ptr<rpc::TlsServer>> server = ReadPair(files);
           if (server.ok()) look.server = *std::move(server);
           if (!server.ok()) look.wrong = std::string(server.status().message());
+          look.again = !server.ok() && IsPassing(server.status());
           return look;
         },
         [this](const absl::StatusOr<Look>& look) {
@@ -82,12 +89,16 @@ void RenewedTls::LookLater() {
 void RenewedTls::Take(const Look& look) {
   seen_ = look.marks;
   if (!look.read) return;
-  read_ = look.marks;
+  if (!look.again) read_ = look.marks;
   if (look.server == nullptr) {
-    Log(LogLevel::kError, "the portal keeps the certificate that it has; the new one is of no use",
+    if (std::exchange(said_, look.wrong) == look.wrong && look.again) return;
+    Log(LogLevel::kError,
+        look.again ? "the portal cannot read its renewed certificate, and tries again"
+                   : "the portal keeps the certificate that it has; the new one is of no use",
         {{"why", look.wrong}});
     return;
   }
+  said_.clear();
   server_ = look.server;
   LogInfo("the portal shows its renewed certificate", {{"file", files_.certificate}});
 }

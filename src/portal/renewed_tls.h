@@ -19,7 +19,8 @@ namespace tony::portal {
 /// Looks at both files now and then, on a thread. Once they have changed, and stayed the same from
 /// one look to the next, they are read; new connections get the new certificate, and those that are
 /// open go on with the old one. A pair that cannot be used is named in the log, and the old one
-/// stays. Not thread safe: owned by the event loop.
+/// stays. Files that could not be read for want of descriptors, say, are read again by the next
+/// look. Not thread safe: owned by the event loop.
 class RenewedTls {
  public:
   static constexpr std::chrono::milliseconds kPause{1000};
@@ -58,6 +59,7 @@ class RenewedTls {
     bool read = false;                       ///< the files were read
     std::shared_ptr<rpc::TlsServer> server;  ///< if they are of use
     std::string wrong;                       ///< if they are not
+    bool again = false;                      ///< they may be of use the next time
   };
 
   RenewedTls(EventLoop& loop, Files files, std::chrono::milliseconds pause);
@@ -71,8 +73,9 @@ class RenewedTls {
   const Files files_;
   const std::chrono::milliseconds pause_;
   std::shared_ptr<rpc::TlsServer> server_;
-  Marks read_;  ///< of the files that were read last, also if they could not be used
-  Marks seen_;  ///< of the last look
+  Marks read_;        ///< of the files that were read last, also if they are of no use
+  Marks seen_;        ///< of the last look
+  std::string said_;  ///< why the files could not be read; empty: they were
   std::unique_ptr<EventLoop::Handle> timer_;
   Worker worker_;
 };

@@ -168,11 +168,12 @@ absl::StatusOr<PeerCheck> SharedPeerCheck(const SharedUse& shared) {
   if (!Contains(shared.proxy_from, kLoopback)) {
     return PeerCheck([](const PeerEnds&) { return absl::OkStatus(); });
   }
-  const std::optional<uid_t> proxy =
+  const absl::StatusOr<uid_t> proxy =
       shared.proxy_user.empty() ? ::geteuid() : os::UserNumber(shared.proxy_user);
-  if (!proxy) {
-    return absl::NotFoundError(absl::StrCat("--proxy-user ", shared.proxy_user,
-                                            ": this machine has no user of that name"));
+  if (!proxy.ok()) {
+    return absl::Status(proxy.status().code(),
+                        absl::StrCat("--proxy-user ", shared.proxy_user, ": ",
+                                     std::string(proxy.status().message())));
   }
   const std::string name = shared.proxy_user.empty() ? "the portal's own user" : shared.proxy_user;
   return PeerCheck([proxy = *proxy, name](const PeerEnds& ends) -> absl::Status {

@@ -25,6 +25,10 @@ inline constexpr char kMetricFile[] = "metrics.bin";
 /// is 0: only who has read all event files knows their size.
 inline constexpr char kSummaryFile[] = "summary.json";
 
+/// File with the stacks of all tasks that were kept when the job seemed to hang, as a text. In a
+/// job's folder on one machine it lies among the logs.
+inline constexpr char kStacksFile[] = "stacks.txt";
+
 /// File with the job's configuration as its page may show it: it lasts, so it has no secrets.
 inline constexpr char kConfigurationFile[] = "job.xml";
 

@@ -80,7 +80,8 @@ std::string JobSite::Allowed(const std::string& path) const {
 void JobSite::Handle(const HttpRequest& request, const HttpServer::Respond& respond) {
   if (sources_.check_metrics != nullptr && request.path == kMetricsPath) {
     if (auto refused = sources_.check_metrics(request)) return respond(*std::move(refused));
-    return sources_.api->Handle(request, "metrics", nullptr, respond);
+    return sources_.api->Handle(request, "metrics", {.refuse_change = nullptr, .may_change = false},
+                                respond);
   }
   if (std::optional<HttpResponse> refused = sources_.access.Check(request)) {
     return respond(*std::move(refused));
@@ -89,8 +90,10 @@ void JobSite::Handle(const HttpRequest& request, const HttpServer::Respond& resp
   if (!absl::StartsWith(request.path, base)) return respond(NotFound());
   const std::string place = request.path.substr(base.size());
   if (sources_.api != nullptr && Api::Owns(place)) {
-    return sources_.api->Handle(
-        request, place, [&] { return sources_.access.CheckChange(request); }, respond);
+    return sources_.api->Handle(request, place,
+                                {[&] { return sources_.access.CheckChange(request); },
+                                 sources_.access.may_change(), sources_.access.visitor()},
+                                respond);
   }
   if (place.empty()) {
     const core::ObservedJob& job = sources_.job();

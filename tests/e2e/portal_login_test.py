@@ -11,7 +11,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 # pylint: disable=wrong-import-position
 import page_test
-import portal_test
+import portal_shared_test
 from page_test import DEADLINE_MILLIS, browsers
 from integration_case import conf
 
@@ -22,7 +22,7 @@ STOP = """async (id) => (await fetch(`/api/v1/jobs/${id}/stop`, {
     method: "POST", headers: {"Content-Type": "application/json"}, body: "{}"})).status"""
 
 
-class PortalLoginTest(page_test.Visits, portal_test.SharedPortalCase):
+class PortalLoginTest(page_test.Visits, portal_shared_test.SharedPortalCase):
     """Two users, one running job, one browser."""
 
     def open_portal(self):
@@ -30,7 +30,7 @@ class PortalLoginTest(page_test.Visits, portal_test.SharedPortalCase):
         certificate, key = self.make_certificate()
         lines = (self.line("alice:control", "correct horse"), self.line("bob:view", "battery staple"))
         users = self.file("users", "".join(lines))
-        portal_test.SharedPortalCase.start(self, "--certificate", certificate, "--key", key, "--users", users)
+        portal_shared_test.SharedPortalCase.start(self, "--certificate", certificate, "--key", key, "--users", users)
         page = self.browser.new_context(ignore_https_errors=True, viewport={"width": 900, "height": 600}).new_page()
         page.set_default_timeout(DEADLINE_MILLIS)
         page.on("console", lambda message: self.complaints.append(message.text)
@@ -51,7 +51,7 @@ class PortalLoginTest(page_test.Visits, portal_test.SharedPortalCase):
         self.assertEqual(page.evaluate("() => window.violations"), [])
         self.assertEqual([text for text in self.complaints if REFUSED not in text], [])
 
-    def test_a_visitor_logs_in_looks_cannot_stop_and_logs_out(self):
+    def test_who_may_look_cannot_stop_a_job_and_who_may_control_can(self):
         expect = browsers.expect
         job = self.submit(f"read word < {self.gate.path}", *conf(application__name="seen"))
         job.wait_until_running("worker:0")
@@ -91,9 +91,32 @@ class PortalLoginTest(page_test.Visits, portal_test.SharedPortalCase):
         # The login leads to where the visitor was going.
         self.log_in(page, "alice", "correct horse")
         expect(page.locator("h1")).to_contain_text("RUNNING", timeout=DEADLINE_MILLIS)
+        # She may end the job, after a question.
+        page.get_by_role("button", name="Stop …").click()
+        self.picture(page, "portal-stop")
+        page.get_by_label("Reason").fill("enough")
+        page.get_by_role("button", name="Stop the job").click()
+        expect(page.locator("h1")).to_contain_text("KILLED", timeout=DEADLINE_MILLIS)
+        expect(page.get_by_text("by alice in the portal: enough").first).to_be_visible()
+        self.assertEqual(page.get_by_role("button", name="Stop …").count(), 0)
+        self.assert_ends(job, 4, "KILLED_BY_USER")
         self.assert_quiet(page)
-        self.gate.write()
-        self.assert_succeeds(job)
+
+    def test_the_page_of_a_past_job_has_its_kept_stacks(self):
+        expect = browsers.expect
+        program = self.site.folder / "wait.py"
+        program.write_text("import os\ndef load_batch():\n    os.read(os.pipe()[0], 1)\nload_batch()\n")
+        job = self.submit(f"python3 {program}", "--conf", "tony.task.executor.execution-timeout-ms=4000")
+        self.assert_ends(job, 3, "TASK_TIMED_OUT")
+        page = self.open_portal()
+        self.log_in(page, "bob", "battery staple")
+        page.wait_for_selector("body.live")
+        page.goto(f"https://localhost:{self.port}/jobs/{job.id}/")
+        page.get_by_role("navigation", name="Sections").get_by_role("link", name="Stacks").click()
+        expect(page.get_by_text("worker:0, attempt 1, before it was ended")).to_be_visible(timeout=DEADLINE_MILLIS)
+        expect(page.locator("#stacks pre").first).to_contain_text("load_batch")
+        self.picture(page, "portal-stacks")
+        self.assert_quiet(page)
 
 
 if __name__ == "__main__":

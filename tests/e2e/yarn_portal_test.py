@@ -29,6 +29,25 @@ SILENCE_SECONDS = 60
 # A call to it that is under way is broken off within a second; the rest is a busy machine's.
 END_SECONDS = 4
 
+# Until the stacks of a job that hangs are kept: its limit, a look each five seconds, and a busy machine's time.
+HANG_SECONDS = 120
+# Names its steps, and then waits without any.
+HANG = """
+import time
+import tony
+
+def load_batch():
+    with open("{gate}") as gate:
+        gate.read(1)
+
+for step in range(20):
+    end = time.monotonic() + 0.1
+    while time.monotonic() < end:
+        pass
+    tony.report(step=step)
+load_batch()
+"""
+
 cluster = None  # pylint: disable=invalid-name
 
 
@@ -132,6 +151,37 @@ class YarnPortalTest(integration_case.JobTest):
         answered = machine.wait_until(lambda: not page.api("jobs")["index"]["trouble"], SILENCE_SECONDS, 0.1)
         self.assertTrue(answered, page.api("jobs")["index"])
         self.assertLess(self.end(portal), END_SECONDS)
+
+    def test_the_stacks_of_a_job_that_seemed_to_hang_outlive_its_containers(self):
+        gate, program = self.pipe("hang"), self.site.folder / "hang.py"
+        program.write_text(HANG.format(gate=gate.path))
+        job = self.submit(f"python3 {program}", *integration_case.conf(task__hang_limit_ms=3000,
+                                                                       task__metrics_interval_ms=100))
+        job.wait_until_running("worker:0")
+        portal, page = self.start(f"hdfs://{HISTORY}")
+
+        def kept():
+            status, text = page.ask(f"jobs/{job.id}/stacks")
+            return json.loads(text)["kept"] if status == 200 else None
+
+        self.assertTrue(machine.wait_until(kept, HANG_SECONDS, 0.5), job.describe())
+        status, answer = page.post(f"jobs/{job.id}/stop", "{}")
+        self.assertEqual(status, 409)
+        self.assertIn(f"tony kill {job.id}", answer["detail"])
+        gate.write()
+        self.assertEqual(job.wait(tony_cli.DEADLINE_SECONDS), 0, job.describe())
+        over = machine.wait_until(lambda: page.api(f"jobs/{job.id}")["verdict"], SILENCE_SECONDS, 0.1)
+        self.assertTrue(over)
+        (shown,) = kept()
+        self.assertEqual((shown["task"], shown["cut"]), (None, False))
+        self.assertIn("    load_batch ", shown["text"])
+        (said,) = self.site.verb("stacks", job.id)["kept"]
+        self.assertEqual(said["text"], shown["text"])
+        self.assertTrue(said["path"].endswith(f"/jobs/{job.id}/stacks.txt"), said["path"])
+        # Of its logs, the page has the command.
+        may = page.api(f"jobs/{job.id}")["may"]
+        self.assertEqual((may["stop"], may["logs"], may["logs_command"]), (False, False, f"tony logs {job.id}"))
+        self.end(portal)
 
     def test_what_is_no_location_is_named(self):
         cluster.web_hdfs("PUT", "/shared/jobs", "MKDIRS")

@@ -4,6 +4,7 @@
 import os
 
 import integration_case
+import portal_test
 from integration_case import JobTest, conf
 
 # Until a hang is acted on: its limit, a look each five seconds, another one after 30 s, and 5 s for the stacks.
@@ -110,6 +111,12 @@ class HangTest(JobTest):
             self.assertEqual([failure["task"].get("index", 0) for failure in failures], [1])
             self.assertIn("worker:1 has named no step for", failures[0]["sentence"])
             self.assert_kept_before(restarted, lambda event: event.get("task_changed", {}).get("state") == "FAILED")
+        with self.subTest("in the portal, when nothing of the job runs any more"):
+            page = portal_test.Portal(self).enter()
+            portal_test.PortalTest.wait_for(self, page, failed, alive=False)
+            kept = page.api(f"jobs/{failed.id}/stacks")["kept"][0]
+            self.assertEqual((kept["task"], kept["cut"]), (None, False))
+            self.assertEqual(kept["text"].count("    load_batch "), 2)
         with self.subTest("an evaluation that is not reported"):
             self.assertEqual(evaluates.wait(DEADLINE_SECONDS), 0, evaluates.describe())
             notes = self.notes(evaluates)

@@ -14,7 +14,8 @@ import job_page
 import machine
 import tony_cli
 from integration_case import conf
-from portal_test import Portal, SharedPortalCase
+from portal_shared_test import SharedPortalCase
+from portal_test import Portal
 
 TOKEN = "0123456789abcdef" * 4
 RIGHT = f"Bearer {TOKEN}"

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -108,6 +109,34 @@ TEST_F(RenewedTlsTest, FilesThatAreGoneForAWhileChangeNothing) {
   EXPECT_EQ(Shown(), first);
   Put(MakePair());
   EXPECT_TRUE(AwaitAnother(first));
+}
+
+/// No file can be opened while this lives.
+class NoDescriptors {
+ public:
+  NoDescriptors() {
+    EXPECT_EQ(::getrlimit(RLIMIT_NOFILE, &before_), 0);
+    const rlimit none{0, before_.rlim_max};
+    EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  }
+  ~NoDescriptors() { EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &before_), 0); }
+
+ private:
+  rlimit before_{};
+};
+
+TEST_F(RenewedTlsTest, WhatCouldNotBeReadForAWhileIsReadLater) {
+  const std::string first = Shown();
+  Put(MakePair());
+  testing::internal::CaptureStdout();
+  {
+    const NoDescriptors none;
+    GoOn(50);
+  }
+  const std::string said = testing::internal::GetCapturedStdout();
+  EXPECT_THAT(said, HasSubstr("cannot read its renewed certificate, and tries again"));
+  EXPECT_EQ(said.find("tries again"), said.rfind("tries again")) << "it is said once: " << said;
+  EXPECT_TRUE(AwaitAnother(first)) << "although the files have stayed the same";
 }
 
 }  // namespace

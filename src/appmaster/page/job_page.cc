@@ -88,8 +88,11 @@ absl::StatusOr<std::unique_ptr<JobPage>> JobPage::Start(const PageParts& parts,
   page->access_ = make_access(page->port());
   if (page->access_->direct()) TONY_RETURN_IF_ERROR(page->StartGate(std::move(peers)));
   web::JobLogs* const all = page->logs_.all != nullptr ? page->logs_.all.get() : parts.node_logs;
-  page->api_ = std::make_unique<web::Api>(
-      web::Api::Parts{parts.loop, *page, all, parts.stacks, page->access_->direct()});
+  page->api_ = std::make_unique<web::Api>(web::Api::Parts{.loop = parts.loop,
+                                                          .job = *page,
+                                                          .logs = all,
+                                                          .stacks = parts.stacks,
+                                                          .direct = page->access_->direct()});
   page->site_ = std::make_unique<web::JobSite>(web::JobSite::Sources{
       *page->access_, *page->logs_.tails,
       [page = page.get()]() -> const core::ObservedJob& { return page->Job(); },

@@ -91,7 +91,10 @@ class JobPage : public web::JobSource {
   const core::JobMetrics& metrics() const override { return parts_.metrics; }
   const std::vector<web::ConfigKey>& config() const override { return parts_.config; }
   void ReadEvents(int64_t after, size_t limit, TakeEvents take) override;
-  void Stop(const std::string& why) override { parts_.stop(why); }
+  void Stop(const std::string& why, Stopped done) override {
+    parts_.stop(why);
+    done(absl::OkStatus());
+  }
   void FindPrevious(TakePrevious take) override {
     if (parts_.previous == nullptr) return take(std::nullopt);
     parts_.previous(std::move(take));

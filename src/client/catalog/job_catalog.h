@@ -43,6 +43,14 @@ class JobCatalog {
   /// was measured, or the job was run by a version without metrics. On a cluster the codes of
   /// storage::JobFiles.
   virtual absl::StatusOr<std::string> ReadMetrics(const StoredJob& job) = 0;
+  /// Stacks that were kept as a text.
+  struct KeptStacks {
+    std::string path;
+    std::string text;
+  };
+  /// The stacks of all tasks that were kept when the job seemed to hang. NotFound – it never did.
+  /// On a cluster the codes of storage::JobFiles.
+  virtual absl::StatusOr<KeptStacks> ReadStacks(const StoredJob& job) = 0;
   struct LogRequest {
     history::LogSelection selection;  ///< logs that are not selected may be missing
     bool follow = false;              ///< the logs are wanted while they still grow

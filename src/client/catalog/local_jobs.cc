@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "client/jobs/job_connection.h"
@@ -12,6 +14,7 @@
 #include "common/status_macros.h"
 #include "history/job_watch.h"
 #include "os/files/folder_watcher.h"
+#include "pagedata/kept_stacks.h"
 #include "rpc/convert/event_lines.h"
 #include "storage/job_liveness.h"
 
@@ -38,6 +41,14 @@ bool IsOver(const storage::JobFolder& folder, TimePoint now,
 absl::Status LocalJobs::ReadEvents(const StoredJob& job, const history::UseEvent& use) {
   history::ForEachRecordedEvent(job.folder, use);
   return absl::OkStatus();
+}
+
+absl::StatusOr<JobCatalog::KeptStacks> LocalJobs::ReadStacks(const StoredJob& job) {
+  const std::optional<pagedata::KeptStacksFile> file = pagedata::FindStacksOfAll(job.folder);
+  if (!file) return absl::NotFoundError(absl::StrCat("job ", job.id, " has not seemed to hang"));
+  TONY_ASSIGN_OR_RETURN(std::string text,
+                        pagedata::ReadKeptStacks(file->path, pagedata::kMostKeptBytes));
+  return KeptStacks{file->path, std::move(text)};
 }
 
 absl::Status LocalJobs::Stop(const StoredJob& job, const StopWish& wish) {

@@ -25,6 +25,7 @@ class LocalJobs : public JobCatalog {
   absl::StatusOr<std::string> ReadMetrics(const StoredJob& job) override {
     return os::ReadFile(job.folder.metrics());
   }
+  absl::StatusOr<KeptStacks> ReadStacks(const StoredJob& job) override;
   absl::StatusOr<Logs> FindLogs(const StoredJob& job, const LogRequest& /*request*/) override {
     return Logs{job.folder, /*live=*/true, ""};
   }

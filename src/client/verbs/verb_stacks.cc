@@ -1,15 +1,7 @@
 // `tony stacks`: the stacks of a running job's processes, grouped; of an ended job, those that were
 // kept before it was ended.
-#include <fcntl.h>
-#include <sys/stat.h>
-
-#include <algorithm>
-#include <filesystem>
 #include <nlohmann/json.hpp>
-#include <system_error>
 
-#include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "client/cli/terminal.h"
 #include "client/jobs/job_json.h"
@@ -18,7 +10,8 @@
 #include "common/status_macros.h"
 #include "core/stacks/stack_groups.h"
 #include "core/stacks/stack_text.h"
-#include "os/files/files.h"
+#include "pagedata/kept_stacks.h"
+#include "storage/archived_events.h"
 
 namespace tony::client {
 namespace {
@@ -27,10 +20,6 @@ using Json = nlohmann::ordered_json;
 
 /// Executors have two seconds; then the ApplicationMaster answers without them.
 constexpr std::chrono::seconds kAnswerLimit{10};
-/// A file of kept stacks is much smaller.
-constexpr size_t kMostKeptBytes = 32 << 20;
-constexpr char kKeptName[] = "stacks.txt";
-constexpr char kAttempt[] = "attempt-";
 
 Json StacksArray(const core::StackReport& report) {
   Json stacks = Json::array();
@@ -96,74 +85,54 @@ Json ReportJson(const std::string& job, const core::StackReport& report, core::G
           {"tasks", TasksArray(report)}};
 }
 
-/// The stacks that an executor has kept of one attempt before it ended the program, or the
-/// ApplicationMaster of all tasks when the job seemed to hang.
-struct KeptStacks {
+/// What was kept of one attempt before its program was ended, or of all tasks when the job seemed
+/// to hang.
+struct KeptText {
   std::string task;  ///< empty: all tasks
   int attempt = 0;
   std::string path;
+  std::string text;
 };
 
-std::vector<KeptStacks> FindKept(const StoredJob& job, const std::vector<core::TaskId>& wanted) {
-  std::vector<KeptStacks> kept;
-  const std::string of_job = absl::StrCat(job.folder.logs(), "/", kKeptName);
-  std::error_code missing;
-  if (wanted.empty() &&
-      std::filesystem::is_regular_file(std::filesystem::symlink_status(of_job, missing))) {
-    kept.push_back({"", 0, of_job});
+/// `tasks`: those that are wanted; empty: all.
+absl::StatusOr<std::vector<KeptText>> ReadKept(JobCatalog& catalog, const StoredJob& job,
+                                               std::vector<core::TaskId> tasks) {
+  std::vector<KeptText> kept;
+  if (tasks.empty()) {
+    absl::StatusOr<JobCatalog::KeptStacks> all = catalog.ReadStacks(job);
+    if (all.ok()) kept.push_back({"", 0, std::move(all->path), std::move(all->text)});
+    if (!all.ok() && !absl::IsNotFound(all.status())) return all.status();
+    for (const core::JobView::Task& task : job.job.view.tasks) tasks.push_back(task.last.task);
   }
-  for (const core::JobView::Task& task : job.job.view.tasks) {
-    const core::TaskId& id = task.last.task;
-    if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), id) == wanted.end()) continue;
-    const size_t begin = kept.size();
-    std::error_code error;
-    for (std::filesystem::directory_iterator each(job.folder.task_logs(id), error), end;
-         !error && each != end; each.increment(error)) {
-      const std::string name = each->path().filename().string();
-      const std::string path = (each->path() / kKeptName).string();
-      int attempt = 0;
-      if (absl::StartsWith(name, kAttempt) &&
-          absl::SimpleAtoi(name.substr(sizeof kAttempt - 1), &attempt) &&
-          std::filesystem::is_regular_file(std::filesystem::symlink_status(path, error))) {
-        kept.push_back({id.ToString(), attempt, path});
-      }
-    }
-    std::sort(kept.begin() + static_cast<std::ptrdiff_t>(begin), kept.end(),
-              [](const KeptStacks& a, const KeptStacks& b) { return a.attempt < b.attempt; });
+  for (const pagedata::KeptStacksFile& file :
+       pagedata::FindStacksOf(job.folder, tasks, [] { return false; })) {
+    TONY_ASSIGN_OR_RETURN(std::string text,
+                          pagedata::ReadKeptStacks(file.path, pagedata::kMostKeptBytes));
+    kept.push_back({file.task, file.attempt, file.path, std::move(text)});
   }
   return kept;
 }
 
-/// The program could write into this folder, so a link or a pipe may have taken the file's place.
-absl::StatusOr<std::string> ReadKept(const std::string& path) {
-  const os::UniqueFd file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  struct stat info {};
-  if (!file.valid() || ::fstat(file.get(), &info) != 0) return os::ErrnoError(errno, path);
-  if (!S_ISREG(info.st_mode)) return absl::FailedPreconditionError(path + " is no plain file");
-  return os::ReadAtMost(file.get(), kMostKeptBytes, path);
-}
-
-absl::StatusOr<int> ShowKept(const StoredJob& job, const std::vector<core::TaskId>& tasks,
-                             const CommandLine& line, const VerbContext& context) {
-  const std::vector<KeptStacks> kept = FindKept(job, tasks);
+absl::StatusOr<int> ShowKept(JobCatalog& catalog, const StoredJob& job,
+                             const std::vector<core::TaskId>& tasks, const CommandLine& line,
+                             const VerbContext& context) {
+  TONY_ASSIGN_OR_RETURN(const std::vector<KeptText> kept, ReadKept(catalog, job, tasks));
   if (kept.empty()) {
-    return absl::NotFoundError(absl::StrCat("job ", job.id, " does not run any more (",
-                                            job.job.StateName(),
-                                            "), and no stacks were kept: that is done when a "
-                                            "time-out of tony's ends a program; on YARN "
-                                            "they are among the container's logs, as attempt-N.",
-                                            kKeptName));
+    return absl::NotFoundError(absl::StrCat(
+        "job ", job.id, " does not run any more (", job.job.StateName(),
+        "), and no stacks were kept: that is done when a time-out of tony's ends a program, on "
+        "YARN among the container's logs as attempt-N.",
+        storage::kStacksFile, ", and when the job seems to hang"));
   }
   Json array = Json::array();
-  for (const KeptStacks& one : kept) {
-    TONY_ASSIGN_OR_RETURN(const std::string text, ReadKept(one.path));
+  for (const KeptText& one : kept) {
     array.push_back(
-        {{"task", one.task}, {"attempt", one.attempt}, {"path", one.path}, {"text", text}});
+        {{"task", one.task}, {"attempt", one.attempt}, {"path", one.path}, {"text", one.text}});
     if (line.Has("json")) continue;
     const std::string what = one.task.empty() ? "all tasks, when the job seemed to hang"
                                               : absl::StrCat(one.task, ", attempt ", one.attempt,
                                                              ", before it was ended");
-    context.out(absl::StrCat(what, " (", SafeText(one.path), "):\n", text, "\n"));
+    context.out(absl::StrCat(what, " (", SafeText(one.path), "):\n", one.text, "\n"));
   }
   if (line.Has("json")) context.bytes(DumpJsonLine({{"job", job.id}, {"kept", std::move(array)}}));
   return kVerbDone;
@@ -178,7 +147,7 @@ absl::StatusOr<int> RunStacks(const CommandLine& line, const VerbContext& contex
     TONY_ASSIGN_OR_RETURN(const core::TaskId id, FindOneTask(job, task));
     tasks.push_back(id);
   }
-  if (job.ended() || !job.alive) return ShowKept(job, tasks, line, context);
+  if (job.ended() || !job.alive) return ShowKept(*catalog, job, tasks, line, context);
   TONY_ASSIGN_OR_RETURN(const std::unique_ptr<rpc::JobClient> client, catalog->Connect(job));
   const absl::StatusOr<core::StackReport> report = client->Stacks(tasks, kAnswerLimit);
   if (absl::IsUnimplemented(report.status())) {

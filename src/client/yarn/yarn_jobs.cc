@@ -145,6 +145,12 @@ absl::StatusOr<std::string> YarnJobs::ReadMetrics(const StoredJob& job) {
   return files_->Read(absl::StrCat(backend::JobFolderName(job.id), "/", storage::kMetricFile));
 }
 
+absl::StatusOr<JobCatalog::KeptStacks> YarnJobs::ReadStacks(const StoredJob& job) {
+  const std::string name = absl::StrCat(backend::JobFolderName(job.id), "/", storage::kStacksFile);
+  TONY_ASSIGN_OR_RETURN(std::string text, files_->Read(name));
+  return KeptStacks{absl::StrCat(cluster_.staging(), "/", name), std::move(text)};
+}
+
 // Two clusters with one file system see the job folders of both.
 void YarnJobs::AddCluster(StoredJob& job) {
   const absl::StatusOr<std::string> name =

@@ -28,6 +28,7 @@ class YarnJobs : public JobCatalog {
   absl::StatusOr<StoredJob> Find(const std::string& wish) override;
   absl::Status ReadEvents(const StoredJob& job, const history::UseEvent& use) override;
   absl::StatusOr<std::string> ReadMetrics(const StoredJob& job) override;
+  absl::StatusOr<KeptStacks> ReadStacks(const StoredJob& job) override;
   /// Copies the selected logs: of a running job through its ApplicationMaster, of an ended job from
   /// where YARN collected them, and otherwise from the nodes. The copies are removed with this
   /// object.

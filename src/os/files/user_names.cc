@@ -5,9 +5,13 @@
 #include <grp.h>
 #include <pwd.h>
 
-#include <optional>
+#include <cerrno>
 #include <string>
 #include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "os/files/files.h"
 
 namespace tony::os {
 namespace {
@@ -27,13 +31,17 @@ std::string UserName(uid_t user) {
   return known ? found->pw_name : std::to_string(user);
 }
 
-std::optional<uid_t> UserNumber(const std::string& name) {
+// POSIX has no error for a user who is not there, but services report some all the same.
+absl::StatusOr<uid_t> UserNumber(const std::string& name) {
   std::vector<char> buffer(kEntryBytes);
   passwd entry;
   passwd* found = nullptr;
-  const bool known =
-      getpwnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found) == 0 && found;
-  return known ? std::make_optional(found->pw_uid) : std::nullopt;
+  const int error = getpwnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found);
+  if (found != nullptr) return found->pw_uid;
+  if (error == 0 || error == ENOENT || error == ESRCH) {
+    return absl::NotFoundError(absl::StrCat("this machine has no user ", name));
+  }
+  return ErrnoError(error, absl::StrCat("the user database does not say who ", name, " is"));
 }
 
 std::vector<std::string> GroupsOf(const std::string& user) {

@@ -3,9 +3,10 @@
 
 #include <sys/types.h>
 
-#include <optional>
 #include <string>
 #include <vector>
+
+#include "absl/status/statusor.h"
 
 namespace tony::os {
 
@@ -13,8 +14,9 @@ namespace tony::os {
 /// Thread safe.
 std::string UserName(uid_t user);
 
-/// The number of the user who logs in as `name`; nullopt: the user database has none. Thread safe.
-std::optional<uid_t> UserNumber(const std::string& name);
+/// The number of the user who logs in as `name`. NotFound – the user database has none. Otherwise
+/// errno codes: the database could not be asked. Thread safe.
+absl::StatusOr<uid_t> UserNumber(const std::string& name);
 
 /// The names of the groups to which a user belongs, the primary group among them. Empty: the user
 /// is not known. Thread safe.

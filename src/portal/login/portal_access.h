@@ -10,11 +10,10 @@
 
 namespace tony::portal {
 
-/// What a visitor may do. Nothing of the portal changes anything so far, so that both may do the
-/// same; what will is for kControl alone.
+/// What a visitor may do.
 enum class Role {
   kView,     ///< look at everything
-  kControl,  ///< also change something
+  kControl,  ///< also end a job that runs on the portal's machine
 };
 
 /// "view" or "control".
@@ -24,7 +23,7 @@ std::string RoleName(Role role);
 struct Visitor {
   std::string name;
   Role role = Role::kView;
-  std::string login;  ///< the way they came: "code", "password" or "header"
+  std::string login;  ///< the way they came: "code", "password", "header" or "token"
 };
 
 /// Not thread safe: owned by the event loop.

@@ -89,13 +89,15 @@ std::optional<hadoop::Token> TokenFor(const Identity& identity, const std::strin
   return token == nullptr ? std::nullopt : std::make_optional(*token);
 }
 
-absl::Status CheckOwner(hadoop::WebHdfs& hdfs, const HdfsLocation& location, std::string user,
-                        bool kerberos) {
-  // The home folder ends with the name that the cluster gives to a ticket's owner.
-  if (kerberos) {
-    TONY_ASSIGN_OR_RETURN(const std::string home, hdfs.HomeFolder());
-    user = home.substr(home.rfind('/') + 1);
-  }
+/// The name that the cluster gives to who asks: the home folder of a ticket's owner ends with it.
+absl::StatusOr<std::string> OwnName(hadoop::WebHdfs& hdfs, const std::string& user, bool kerberos) {
+  if (!kerberos) return user;
+  TONY_ASSIGN_OR_RETURN(const std::string home, hdfs.HomeFolder());
+  return home.substr(home.rfind('/') + 1);
+}
+
+absl::Status CheckOwner(hadoop::WebHdfs& hdfs, const HdfsLocation& location,
+                        const std::string& user) {
   absl::StatusOr<hadoop::HdfsFileStatus> status = hdfs.Status(location.path);
   if (absl::IsNotFound(status.status())) {
     return absl::NotFoundError(absl::StrCat("there is no folder ", location.path));
@@ -181,10 +183,15 @@ absl::StatusOr<JobMirror::Cluster> OpenHdfsLocation(const HdfsLocation& location
   options.timeout = hadoop.timeout;
   options.stop = stop;
   TONY_ASSIGN_OR_RETURN(hadoop::WebHdfs hdfs, hadoop::WebHdfs::Create(options));
-  TONY_RETURN_IF_ERROR(CheckOwner(hdfs, location, hadoop.user, identity.kerberos));
+  TONY_ASSIGN_OR_RETURN(const std::string user, OwnName(hdfs, hadoop.user, identity.kerberos));
+  TONY_RETURN_IF_ERROR(CheckOwner(hdfs, location, user));
   TONY_ASSIGN_OR_RETURN(std::optional<ResourceManagerAccess> manager,
                         FindManager(configuration, identity, hadoop, stop));
   JobMirror::Cluster opened;
+  // The folder may be given away, or opened to others, while the portal runs.
+  TONY_ASSIGN_OR_RETURN(hadoop::WebHdfs asking, hadoop::WebHdfs::Create(options));
+  opened.check_owner = [hdfs = std::make_shared<hadoop::WebHdfs>(std::move(asking)), location,
+                        user] { return CheckOwner(*hdfs, location, user); };
   opened.files = std::make_unique<storage::HdfsJobFiles>(std::move(hdfs), location.path);
   const auto questions = std::make_shared<LifeQuestions>(*opened.files, std::move(manager));
   opened.is_over = [questions](const std::string& id) { return questions->IsOver(id); };

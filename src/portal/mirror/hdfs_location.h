@@ -30,7 +30,8 @@ absl::StatusOr<HdfsLocation> ParseHdfsLocation(const std::string& text);
 /// asked about the jobs, which need not be its own. `stop`: ends each call, now and later.
 /// FailedPrecondition – hdfs:/// without a default file system. NotFound – there is no such folder.
 /// PermissionDenied – another user owns the folder or may write there: what lies there is shown as
-/// this user's own. Otherwise the codes of hadoop::Configuration and of hadoop::WebHdfs. Blocks.
+/// this user's own; Cluster::check_owner has the same codes. Otherwise the codes of
+/// hadoop::Configuration and of hadoop::WebHdfs. Blocks.
 absl::StatusOr<JobMirror::Cluster> OpenHdfsLocation(const HdfsLocation& location,
                                                     const backend::YarnClusterOptions& hadoop,
                                                     const hadoop::Environment& environment,

@@ -35,6 +35,7 @@ absl::StatusOr<std::unique_ptr<JobMirror>> JobMirror::Open(const std::string& fo
 }
 
 absl::StatusOr<std::vector<std::string>> JobMirror::ListThere() {
+  if (cluster_.check_owner != nullptr) TONY_RETURN_IF_ERROR(cluster_.check_owner());
   TONY_ASSIGN_OR_RETURN(std::vector<std::string> ids, cluster_.files->List(backend::kJobsFolder));
   std::erase_if(ids, [](const std::string& id) { return !IsApplication(id); });
   return backend::NewestApplications(std::move(ids));

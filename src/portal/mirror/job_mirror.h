@@ -33,6 +33,9 @@ class JobMirror {
     std::unique_ptr<storage::JobFiles> files;  ///< the folder with the jobs' folder in it
     /// Whether YARN says that the application can do nothing any more. An error: nobody knows.
     std::function<absl::StatusOr<bool>(const std::string& id)> is_over;
+    /// Why what lies there may not be shown as this user's own (any more); asked before each
+    /// listing. Null: it is known to be the user's.
+    std::function<absl::Status()> check_owner = nullptr;
   };
 
   /// `folder`: where the copies are, in a folder `jobs`; made if it is missing. The codes of
@@ -42,8 +45,8 @@ class JobMirror {
                                                          int64_t most_bytes = kMostBytes);
 
   /// Does one round. Returns how many jobs are not shown, since they are too old or too many.
-  /// Cancelled – `stop` was requested. Otherwise the codes of storage::JobFiles, of the first job
-  /// that could not be copied or of the list.
+  /// Cancelled – `stop` was requested. Otherwise the codes of Cluster::check_owner, and those of
+  /// storage::JobFiles, of the first job that could not be copied or of the list.
   absl::StatusOr<size_t> Round(const std::stop_token& stop);
 
  private:

@@ -28,6 +28,8 @@ namespace fs = std::filesystem;
 constexpr char kCompleteFile[] = "copied";
 /// The history that is copied anew, until it has caught up with the one there.
 constexpr char kNewEvents[] = "/.events.jsonl";
+/// The store of metrics is bounded by the ApplicationMaster; storage::JobFiles reads no more.
+constexpr int64_t kMostMetricBytes = int64_t{64} << 20;
 
 /// Nothing where there is no such file.
 absl::StatusOr<std::optional<std::string>> ReadIfThere(storage::JobFiles& files,
@@ -53,10 +55,15 @@ std::string MirroredJob::There(const std::string& name) const {
   return absl::StrCat(backend::JobFolderName(id_), "/", name);
 }
 
+// Not among logs, of which the copy has none: a folder for them would be taken for a job's own.
+std::string MirroredJob::StacksPath() const {
+  return absl::StrCat(folder_.root(), "/", storage::kStacksFile);
+}
+
 int64_t MirroredJob::bytes() const {
   int64_t bytes = 0;
-  for (const std::string& file :
-       {folder_.root() + kNewEvents, folder_.events(), folder_.metrics(), folder_.usage()}) {
+  for (const std::string& file : {folder_.root() + kNewEvents, folder_.events(), folder_.metrics(),
+                                  folder_.usage(), StacksPath()}) {
     std::error_code error;
     const auto size = fs::file_size(file, error);
     if (!error) bytes += static_cast<int64_t>(size);
@@ -157,21 +164,24 @@ absl::Status MirroredJob::CopyEvents(const std::stop_token& stop) {
   return absl::OkStatus();
 }
 
-absl::Status MirroredJob::CopyMetrics() {
-  const absl::StatusOr<storage::StoredFile> there = files_.Describe(There(storage::kMetricFile));
+absl::Status MirroredJob::CopyIfNew(const std::string& name, const std::string& here, int64_t most,
+                                    std::optional<int64_t>& time) {
+  const absl::StatusOr<storage::StoredFile> there = files_.Describe(There(name));
   if (absl::IsNotFound(there.status())) return absl::OkStatus();
   TONY_RETURN_IF_ERROR(there.status());
-  if (metrics_time_ == there->modified_millis) return absl::OkStatus();
-  const auto bytes = ReadIfThere(files_, There(storage::kMetricFile));
+  if (time == there->modified_millis) return absl::OkStatus();
+  const auto bytes = there->bytes > most
+                         ? absl::ResourceExhaustedError(absl::StrCat(there->bytes, " bytes"))
+                         : ReadIfThere(files_, There(name));
   if (absl::IsResourceExhausted(bytes.status())) {
-    LogWarning("a job's metrics are too large to be copied", {{"job", id_}});
-    metrics_time_ = there->modified_millis;
+    LogWarning("a file of a job is too large to be copied", {{"job", id_}, {"file", name}});
+    time = there->modified_millis;
     return absl::OkStatus();
   }
   TONY_RETURN_IF_ERROR(bytes.status());
   if (!*bytes) return absl::OkStatus();
-  TONY_RETURN_IF_ERROR(os::WriteFileAtomically(folder_.metrics(), **bytes));
-  metrics_time_ = there->modified_millis;
+  TONY_RETURN_IF_ERROR(os::WriteFileAtomically(here, **bytes));
+  time = there->modified_millis;
   return absl::OkStatus();
 }
 
@@ -215,7 +225,10 @@ absl::Status MirroredJob::Update(bool over, const std::stop_token& stop) {
   if (ended_ || over) {
     TONY_ASSIGN_OR_RETURN(summed_up, CopySummary());
   }
-  TONY_RETURN_IF_ERROR(CopyMetrics());
+  TONY_RETURN_IF_ERROR(
+      CopyIfNew(storage::kMetricFile, folder_.metrics(), kMostMetricBytes, metrics_time_));
+  TONY_RETURN_IF_ERROR(
+      CopyIfNew(storage::kStacksFile, StacksPath(), kMostStackBytes, stacks_time_));
   TONY_RETURN_IF_ERROR(Show());
   if (!summed_up && !over) return absl::OkStatus();
   TONY_RETURN_IF_ERROR(os::WriteFileAtomically(folder_.root() + "/" + kCompleteFile, ""));

@@ -20,6 +20,7 @@ namespace tony::portal {
 ///   there                                    here
 ///   events/0000000N.jsonl                    events.jsonl
 ///   job.xml, metrics.bin, usage.jsonl        the same
+///   stacks.txt                               the same
 ///   summary.json                             the same, with the size of events.jsonl
 ///   a living ApplicationMaster               am.lock, held by this object
 ///
@@ -29,6 +30,8 @@ class MirroredJob {
  public:
   /// A longer history is copied up to here only.
   static constexpr int64_t kMostEventBytes = int64_t{256} << 20;
+  /// Longer kept stacks are not copied: an ApplicationMaster writes two texts of 4 MiB.
+  static constexpr int64_t kMostStackBytes = int64_t{16} << 20;
 
   /// The job `id` in `jobs` of this machine. `jobs` and `files` must outlive this.
   MirroredJob(const os::FolderHandle& jobs, storage::JobFiles& files, std::string id);
@@ -56,7 +59,11 @@ class MirroredJob {
   absl::Status AddEvents(const std::string& lines);
   /// Where events are added: beside the history until that is whole.
   std::string EventsPath() const;
-  absl::Status CopyMetrics();
+  std::string StacksPath() const;
+  /// Replaces `here` by the file `name` there, unless `time`, that of the last copy, is still its
+  /// own. A file of more than `most` bytes is left out.
+  absl::Status CopyIfNew(const std::string& name, const std::string& here, int64_t most,
+                         std::optional<int64_t>& time);
   absl::Status CopyUsage();
   absl::Status CopyConfiguration();
   /// Whether there was a summary.
@@ -78,7 +85,7 @@ class MirroredJob {
   int last_file_ = 0;       ///< number of the last event file that was copied
   int64_t last_sequence_ = 0;
   int64_t event_bytes_ = 0;
-  std::optional<int64_t> metrics_time_;
+  std::optional<int64_t> metrics_time_, stacks_time_;
   std::string usage_;
   os::UniqueFd lock_;
 };

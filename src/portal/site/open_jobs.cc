@@ -1,5 +1,5 @@
 // A job's page is the one of the ApplicationMaster, over the job's folder: the same site, the same
-// API, with an access that refuses every change.
+// API. The one change is the end of a job that runs on this machine, for visitors who may.
 #include "portal/site/open_jobs.h"
 
 #include <algorithm>
@@ -10,10 +10,12 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/logging.h"
 #include "common/status_macros.h"
 #include "os/files/folder_trust.h"
 #include "pagedata/folder_job_logs.h"
 #include "pagedata/folder_logs.h"
+#include "pagedata/kept_stacks.h"
 #include "pagedata/previous_run.h"
 #include "pagedata/recorded_job_source.h"
 #include "portal/index/job_place.h"
@@ -25,29 +27,51 @@ namespace {
 
 using pagedata::RecordedJobSource;
 
-/// The portal has checked who asks. Not thread safe: owned by the event loop.
+/// The portal has checked who asks; this remembers it while a request is answered. Not thread safe:
+/// owned by the event loop.
 class RecordAccess : public web::Access {
  public:
   RecordAccess(std::string base, std::string job_id)
       : base_(std::move(base)), job_id_(std::move(job_id)) {}
+
+  /// The sender of the request that follows.
+  void Admit(const Visitor& visitor) { visitor_ = visitor; }
 
   std::string base_path() const override { return base_; }
   std::optional<web::HttpResponse> Check(const web::HttpRequest& /*request*/) override {
     return std::nullopt;
   }
   bool direct() const override { return true; }
-  std::optional<web::HttpResponse> CheckChange(const web::HttpRequest& /*request*/) override {
-    return web::ErrorResponse(
-        403,
-        absl::StrCat("The portal changes nothing about a job. While the job runs, its own page "
-                     "does (tony open ",
-                     job_id_, "), and in a terminal: tony kill ", job_id_));
-  }
+  bool may_change() const override { return visitor_.role == Role::kControl; }
+  std::string visitor() const override { return visitor_.name; }
+  std::optional<web::HttpResponse> CheckChange(const web::HttpRequest& request) override;
 
  private:
+  /// Says `why`, here and in the log.
+  web::HttpResponse Refuse(const web::HttpRequest& request, const std::string& why);
+
   const std::string base_;
   const std::string job_id_;
+  Visitor visitor_;
+  LogLimit refused_log_;
 };
+
+// PortalAccess::Check() has compared the origin with the portal's own, if there is one.
+std::optional<web::HttpResponse> RecordAccess::CheckChange(const web::HttpRequest& request) {
+  if (!may_change()) return Refuse(request, "Your role in this portal is view: it changes nothing");
+  if (!request.origin.empty() && request.fetch_site == "same-origin") return std::nullopt;
+  return Refuse(request,
+                "Only the portal's own page may change something: a request needs its Origin and "
+                "Sec-Fetch-Site: same-origin");
+}
+
+web::HttpResponse RecordAccess::Refuse(const web::HttpRequest& request, const std::string& why) {
+  refused_log_.Log(
+      LogLevel::kWarning, "a change is refused in the portal",
+      {{"job", job_id_}, {"user", visitor_.name}, {"peer", request.peer_address}, {"why", why}});
+  const std::string command = absl::StrCat("tony kill ", job_id_);
+  return web::ProblemResponse(403, absl::StrCat(why, ". In a terminal: ", command), command);
+}
 
 web::HttpResponse CannotShow(const JobKey& key, const absl::Status& why) {
   const std::string message(why.message());
@@ -69,16 +93,20 @@ web::HttpResponse CannotShow(const JobKey& key, const absl::Status& why) {
 /// One job and its site. Not thread safe: owned by the event loop.
 class OpenJobs::OpenJob {
  public:
-  /// `event_worker` reads pages of events.
+  /// `event_worker` reads pages of events; `stopper` ends the job.
   OpenJob(EventLoop& loop, const Clock& clock, JobKey key, std::string base,
-          std::unique_ptr<RecordedJobSource> source, Worker& event_worker)
+          std::unique_ptr<RecordedJobSource> source, Worker& event_worker, JobStopper& stopper)
       : key_(std::move(key)),
         clock_(clock),
         access_(std::move(base), key_.second),
         source_(std::move(source)),
         tails_(source_->stored().folder),
         logs_(loop, clock, source_->stored().folder),
-        api_({.loop = loop, .job = *source_, .logs = HasLogs() ? &logs_ : nullptr}),
+        kept_stacks_(loop, source_->stored().folder),
+        api_({.loop = loop,
+              .job = *source_,
+              .logs = HasLogs() ? &logs_ : nullptr,
+              .kept_stacks = &kept_stacks_}),
         site_({access_, tails_, [this]() -> const core::ObservedJob& { return source_->Job(); },
                [&clock] { return clock.UnixMillis(); }, &api_}),
         previous_(loop, WishOf(*source_)),
@@ -87,6 +115,11 @@ class OpenJobs::OpenJob {
     source_->set_event_worker(&event_worker);
     source_->set_find_previous(
         [this](web::JobSource::TakePrevious take) { previous_.Find(std::move(take)); });
+    if (JobStopper::CanReach(source_->stored().folder)) {
+      source_->set_stop([this, &stopper](const std::string& why, web::JobSource::Stopped done) {
+        StopJob(stopper, why, std::move(done));
+      });
+    }
     Use();
   }
 
@@ -95,11 +128,14 @@ class OpenJobs::OpenJob {
   bool has_readers() { return api_.broadcast().has_readers(); }
   bool idle() { return !has_readers() && clock_.Now() - used_ >= kIdle; }
 
-  void Handle(const web::HttpRequest& request, const std::string& place, bool api,
-              const web::HttpServer::Respond& respond) {
+  void Handle(const Visitor& visitor, const web::HttpRequest& request, const std::string& place,
+              bool api, const web::HttpServer::Respond& respond) {
+    access_.Admit(visitor);
     if (!api) return site_.Handle(request, respond);
     api_.Handle(
-        request, place, [&] { return access_.CheckChange(request); }, respond);
+        request, place,
+        {[&] { return access_.CheckChange(request); }, access_.may_change(), access_.visitor()},
+        respond);
   }
 
   /// Reads on in a living job. The metrics are read once more after its end, since its
@@ -122,6 +158,19 @@ class OpenJobs::OpenJob {
   }
 
  private:
+  /// Within a request, whose sender is known. The answer may come after this object is gone.
+  void StopJob(JobStopper& stopper, const std::string& why, web::JobSource::Stopped done) {
+    const std::string id = key_.second, user = access_.visitor();
+    LogInfo("a job is told to end from the portal", {{"job", id}, {"user", user}, {"why", why}});
+    stopper.Stop(source_->stored().folder, why,
+                 [id, user, done = std::move(done)](const absl::Status& noted) {
+                   LogInfo(noted.ok() ? "a job has noted that it is to end"
+                                      : "a job could not be told to end",
+                           {{"job", id}, {"user", user}, {"status", noted.ToString()}});
+                   done(noted);
+                 });
+  }
+
   /// The copy of a cluster's job has no logs.
   bool HasLogs() const {
     std::error_code ignored;
@@ -140,6 +189,7 @@ class OpenJobs::OpenJob {
   const std::unique_ptr<RecordedJobSource> source_;
   pagedata::FolderLogs tails_;
   pagedata::FolderJobLogs logs_;
+  pagedata::FolderKeptStacks kept_stacks_;
   web::Api api_;
   web::JobSite site_;
   pagedata::PreviousRuns previous_;
@@ -150,7 +200,7 @@ class OpenJobs::OpenJob {
 };
 
 OpenJobs::OpenJobs(EventLoop& loop, const Clock& clock, size_t most)
-    : loop_(loop), clock_(clock), most_(most), event_worker_(loop), worker_(loop) {}
+    : loop_(loop), clock_(clock), most_(most), event_worker_(loop), stopper_(loop), worker_(loop) {}
 
 OpenJobs::~OpenJobs() = default;
 
@@ -167,14 +217,15 @@ OpenJobs::OpenJob* OpenJobs::Find(const JobKey& key) {
   return jobs_.front().get();
 }
 
-void OpenJobs::Handle(const JobKey& key, const std::string& base, const web::HttpRequest& request,
-                      const std::string& place, bool api, const web::HttpServer::Respond& respond) {
+void OpenJobs::Handle(const JobKey& key, const std::string& base, const Visitor& visitor,
+                      const web::HttpRequest& request, const std::string& place, bool api,
+                      const web::HttpServer::Respond& respond) {
   if (OpenJob* const job = Find(key)) {
     job->Use();
-    return job->Handle(request, place, api, respond);
+    return job->Handle(visitor, request, place, api, respond);
   }
-  Load(key, base, [key, request, place, api, respond](const absl::StatusOr<OpenJob*>& job) {
-    job.ok() ? (*job)->Handle(request, place, api, respond)
+  Load(key, base, [=](const absl::StatusOr<OpenJob*>& job) {
+    job.ok() ? (*job)->Handle(visitor, request, place, api, respond)
              : respond(CannotShow(key, job.status()));
   });
 }
@@ -216,7 +267,7 @@ void OpenJobs::Load(const JobKey& key, const std::string& base, Waiting waiting)
                            "close one of them and load this page again"));
         } else {
           jobs_.push_front(std::make_unique<OpenJob>(loop_, clock_, key, base, std::move(**source),
-                                                     event_worker_));
+                                                     event_worker_, stopper_));
           job = jobs_.front().get();
           if (timer_ == nullptr) timer_ = loop_.After(kRefresh, [this] { Tick(); });
         }

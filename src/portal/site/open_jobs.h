@@ -12,6 +12,8 @@
 #include "common/event_loop.h"
 #include "common/worker.h"
 #include "portal/index/job_index.h"
+#include "portal/login/portal_access.h"
+#include "portal/site/job_stopper.h"
 #include "web/access/access.h"
 #include "web/http/http_server.h"
 
@@ -32,9 +34,11 @@ class OpenJobs {
   ~OpenJobs();
 
   /// Answers `request`, which may be answered, for the job `key`. `base`: the path of the job's
-  /// page; `place`: what is asked for below it, or with `api` a path of the API with this job's id.
-  void Handle(const JobKey& key, const std::string& base, const web::HttpRequest& request,
-              const std::string& place, bool api, const web::HttpServer::Respond& respond);
+  /// page; `visitor`: who asks; `place`: what is asked for below it, or with `api` a path of the
+  /// API with this job's id.
+  void Handle(const JobKey& key, const std::string& base, const Visitor& visitor,
+              const web::HttpRequest& request, const std::string& place, bool api,
+              const web::HttpServer::Respond& respond);
 
  private:
   class OpenJob;
@@ -58,6 +62,7 @@ class OpenJobs {
   const size_t most_;
   /// Reads pages of events, which wait for no other job's history. Before the jobs, which use it.
   Worker event_worker_;
+  JobStopper stopper_;                        ///< before the jobs, which use it
   std::list<std::unique_ptr<OpenJob>> jobs_;  ///< the one that was used last first
   std::list<Loading> loading_;
   Worker worker_;  ///< reads histories

@@ -80,8 +80,9 @@ void PortalSite::Handle(const web::HttpRequest& request, const web::HttpServer::
   auto checked = parts_.access.Check(request);
   if (auto* refused = std::get_if<web::HttpResponse>(&checked)) return respond(std::move(*refused));
   if (!below) return respond(NotFound());
+  const Visitor& visitor = std::get<Visitor>(checked);
   if (place == "api/v1/session") {
-    return respond(web::JsonResponse(web::Dump(SessionJson(std::get<Visitor>(checked)))));
+    return respond(web::JsonResponse(web::Dump(SessionJson(visitor))));
   }
   if (place.empty()) return ShowList(respond);
   if (place == "healthz") return respond(web::JsonResponse("{\"status\":\"ok\"}\n"));
@@ -89,10 +90,10 @@ void PortalSite::Handle(const web::HttpRequest& request, const web::HttpServer::
   if (place == "api/v1/jobs") return ListJobs(request, respond);
   if (place == "api/v1/counts") return CountJobs(request, respond);
   if (absl::StartsWith(place, kApi)) {
-    return ShowJob(request, place.substr(kApi.size()), true, respond);
+    return ShowJob(visitor, request, place.substr(kApi.size()), true, respond);
   }
   if (absl::StartsWith(place, kPages)) {
-    return ShowJob(request, place.substr(kPages.size()), false, respond);
+    return ShowJob(visitor, request, place.substr(kPages.size()), false, respond);
   }
   if (auto file = web::FindPageFile(place, request.accepts_gzip)) return respond(*std::move(file));
   respond(NotFound());
@@ -149,7 +150,8 @@ void PortalSite::ServeMetrics(const web::HttpRequest& request,
         place[0] == '/' ? JobOfAddress(parts_.locations, place.substr(1)) : absl::NotFoundError("");
     if (!key.ok()) return respond(web::ProblemResponse(404, "The portal has no such job."));
     const std::string base = absl::StrCat(parts_.access.base_path(), kPages, place.substr(1), "/");
-    return jobs_.Handle(*key, base, request, "metrics", true, respond);
+    const Visitor program{"", Role::kView, "token"};
+    return jobs_.Handle(*key, base, program, request, "metrics", true, respond);
   }
   worker_.Run<JobPage>(
       request.abandoned,
@@ -162,7 +164,8 @@ void PortalSite::ServeMetrics(const web::HttpRequest& request,
       });
 }
 
-void PortalSite::ShowJob(const web::HttpRequest& request, const std::string& place, bool api,
+void PortalSite::ShowJob(const Visitor& visitor, const web::HttpRequest& request,
+                         const std::string& place, bool api,
                          const web::HttpServer::Respond& respond) {
   const auto [address, rest] = SplitPlace(place);
   const absl::StatusOr<JobKey> key = JobOfAddress(places_, address);
@@ -180,7 +183,7 @@ void PortalSite::ShowJob(const web::HttpRequest& request, const std::string& pla
   }
   const std::string base = absl::StrCat(parts_.access.base_path(), kPages, address, "/");
   const std::string in_api = absl::StrCat(kApi, key->second, rest.empty() ? "" : "/", rest);
-  jobs_.Handle(*key, base, request, api ? in_api : rest, api, respond);
+  jobs_.Handle(*key, base, visitor, request, api ? in_api : rest, api, respond);
 }
 
 // Its status is that of a thing that is not there, for the scripts that ask for a job's parts.

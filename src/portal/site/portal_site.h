@@ -63,8 +63,8 @@ class PortalSite {
   /// Answers a request to kMetrics of portal_site.cc or below it.
   void ServeMetrics(const web::HttpRequest& request, const web::HttpServer::Respond& respond);
   /// `place`: what is asked for behind "jobs/" or, with `api`, behind "api/v1/jobs/".
-  void ShowJob(const web::HttpRequest& request, const std::string& place, bool api,
-               const web::HttpServer::Respond& respond);
+  void ShowJob(const Visitor& visitor, const web::HttpRequest& request, const std::string& place,
+               bool api, const web::HttpServer::Respond& respond);
 
   /// A job of a history of TonY's, of which there is no page but a sentence.
   void ShowHistory(const JobKey& key, const web::HttpServer::Respond& respond);

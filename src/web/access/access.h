@@ -23,6 +23,10 @@ class Access {
   /// Returns the answer to a request that wants to change something and has passed Check(); nothing
   /// if the sender may do that.
   virtual std::optional<HttpResponse> CheckChange(const HttpRequest& request) = 0;
+  /// Whether the sender of a request that has passed Check() may change anything at all.
+  virtual bool may_change() const { return true; }
+  /// The sender of such a request, for the job's history; empty: whoever is at the job's own page.
+  virtual std::string visitor() const { return ""; }
 };
 
 /// Returns 403 unless the request names one of `hosts` ("127.0.0.1:8080") as its host. If it names

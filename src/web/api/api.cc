@@ -52,8 +52,9 @@ std::string EventsJson(const EventPage& page, int64_t sequence) {
                       ",\"sequence\":", sequence, "}\n");
 }
 
-/// The sentence of a request to end the job; InvalidArgument – its body is not as it should be.
-absl::StatusOr<std::string> StopReason(const HttpRequest& request) {
+/// The sentence of a request to end the job by the visitor `name`, who may be nameless;
+/// InvalidArgument – its body is not as it should be.
+absl::StatusOr<std::string> StopReason(const HttpRequest& request, const std::string& name) {
   const Json body = Json::parse(request.body, nullptr, false);
   if (!body.is_object()) {
     return absl::InvalidArgumentError("The body must be a JSON object: {\"reason\": \"…\"}.");
@@ -70,8 +71,8 @@ absl::StatusOr<std::string> StopReason(const HttpRequest& request) {
     return absl::InvalidArgumentError(
         absl::StrCat("The reason has more than ", kMostReason, " bytes."));
   }
-  return reason.empty() ? "The job's page was told to stop it"
-                        : absl::StrCat("The job's page was told to stop it: ", reason);
+  const std::string by = name.empty() ? "" : absl::StrCat(" by ", name, " in the portal");
+  return absl::StrCat("The job's page was told to stop it", by, reason.empty() ? "" : ": ", reason);
 }
 
 }  // namespace
@@ -88,11 +89,24 @@ std::string Api::Allowed(const std::string& place) {
   return parts[4] == kStacks ? "GET, HEAD, POST" : "GET, HEAD";
 }
 
-void Api::Handle(const HttpRequest& request, const std::string& place,
-                 const std::function<std::optional<HttpResponse>()>& refuse_change,
+// `post` is about the job's own page, where stacks are taken and its program is reached; a recorded
+// job can be ended from elsewhere.
+PageMeans Api::MeansOf(const Sender& sender) const {
+  const bool may = parts_.direct && sender.may_change;
+  return {.post = may && !parts_.job.recorded(),
+          .stop = may && parts_.job.can_stop(),
+          .logs = parts_.logs != nullptr};
+}
+
+Json Api::Summary(const Sender& sender) const {
+  return JobSummary(parts_.job.Job(), parts_.job.UnixMillis(), MeansOf(sender),
+                    parts_.job.recorded());
+}
+
+void Api::Handle(const HttpRequest& request, const std::string& place, const Sender& sender,
                  const Respond& respond) {
   if (request.post) {
-    if (auto refused = refuse_change()) return respond(*std::move(refused));
+    if (auto refused = sender.refuse_change()) return respond(*std::move(refused));
   }
   if (place == "healthz") return respond(JsonResponse("{\"status\":\"ok\"}\n"));
   if (place == "api/v1/openapi.json") return respond(JsonResponse(OpenApiDocument()));
@@ -107,11 +121,8 @@ void Api::Handle(const HttpRequest& request, const std::string& place,
     return respond(std::move(response));
   }
   if (place == kJobs) {
-    const Json jobs = {
-        {"jobs",
-         Json::array({JobSummary(job, parts_.job.UnixMillis(), means(), parts_.job.recorded())})},
-        {"next", nullptr}};
-    return respond(JsonResponse(Dump(jobs)));
+    return respond(
+        JsonResponse(Dump({{"jobs", Json::array({Summary(sender)})}, {"next", nullptr}})));
   }
   const std::string start = absl::StrCat(kJobs, "/");
   if (!absl::StartsWith(place, start)) {
@@ -119,10 +130,11 @@ void Api::Handle(const HttpRequest& request, const std::string& place,
                                    "The API has no such resource; api/v1/openapi.json lists "
                                    "those it has."));
   }
-  HandleJob(request, place.substr(start.size()), respond);
+  HandleJob(request, place.substr(start.size()), sender, respond);
 }
 
-void Api::HandleJob(const HttpRequest& request, const std::string& place, const Respond& respond) {
+void Api::HandleJob(const HttpRequest& request, const std::string& place, const Sender& sender,
+                    const Respond& respond) {
   std::vector<std::string> parts = absl::StrSplit(place, '/');
   const core::ObservedJob& job = parts_.job.Job();
   const std::string& id = job.view.job.job_id;
@@ -132,11 +144,10 @@ void Api::HandleJob(const HttpRequest& request, const std::string& place, const 
   }
   parts.erase(parts.begin());
   const std::string what = parts.empty() ? "" : parts[0];
-  const Call call{request, parts, job, respond};
+  const Call call{request, parts, job, sender, respond};
+  // What the sender may do is a part of the summary, and so of its tag.
   if (parts.empty()) {
-    return Answer(call,
-                  Dump(JobSummary(job, parts_.job.UnixMillis(), means(), parts_.job.recorded())),
-                  Tag());
+    return Answer(call, Dump(Summary(sender)), Tag(MeansOf(sender).stop ? "-stop" : ""));
   }
   if (what == "logs" && parts.size() > 1) return ShowLog(call);
   if (what == "tasks" && parts.size() == 2) return ShowTask(call);
@@ -212,7 +223,7 @@ void Api::ShowEvents(const Call& call) {
   if (parts_.direct && absl::StrContains(call.request.accept, "text/event-stream")) {
     HttpResponse response;
     response.content_type = "text/event-stream";
-    response.source = broadcast_.Open(after, means());
+    response.source = broadcast_.Open(after, MeansOf(call.sender));
     return call.respond(std::move(response));
   }
   // The answer may outlive this object, so it holds nothing of it.
@@ -244,7 +255,6 @@ void Api::ShowPrevious(const Call& call) {
   });
 }
 
-// The answer may outlive this object, so it holds nothing of it.
 void Api::ShowStacks(const Call& call) {
   JobStacks* const stacks = parts_.stacks;
   if (!parts_.direct) {
@@ -253,26 +263,43 @@ void Api::ShowStacks(const Call& call) {
         503, absl::StrCat("Stacks are not shown through a proxy; ", command, " shows them."),
         command));
   }
-  if (!call.request.post) {
-    return call.respond(JsonResponse(Dump(StacksJson(stacks ? stacks->last() : nullptr))));
+  if (call.request.post) return TakeStacks(call);
+  if (parts_.kept_stacks == nullptr) {
+    return call.respond(JsonResponse(Dump(StacksJson(stacks ? stacks->last() : nullptr, {}))));
   }
+  parts_.kept_stacks->Read(
+      call.job.view, call.request.abandoned,
+      [respond = call.respond, stacks](const absl::StatusOr<KeptStacksPage>& kept) {
+        if (!kept.ok()) return respond(ProblemResponse(429, std::string(kept.status().message())));
+        respond(JsonResponse(Dump(StacksJson(stacks ? stacks->last() : nullptr, *kept))));
+      });
+}
+
+// The answer may outlive this object, so it holds nothing of it.
+void Api::TakeStacks(const Call& call) {
   if (!IsJson(call.request)) return call.respond(NoJson());
   const Json body = Json::parse(call.request.body, nullptr, false);
   if (!body.is_object() || !body.empty()) {
     return call.respond(ProblemResponse(400, "The body must be an empty JSON object: {}."));
   }
-  if (stacks == nullptr || call.job.view.verdict) {
+  if (call.job.view.verdict || (parts_.stacks == nullptr && !parts_.job.recorded())) {
     return call.respond(ProblemResponse(409, "No program of the job runs any more."));
   }
-  stacks->TakeAll([respond = call.respond](const absl::StatusOr<core::StackReport>& report) {
-    if (report.ok()) return respond(JsonResponse(Dump(StacksJson(&*report))));
+  if (parts_.stacks == nullptr) {
+    const std::string command = absl::StrCat("tony stacks ", call.job.view.job.job_id);
+    return call.respond(ProblemResponse(
+        409, absl::StrCat("Stacks are not taken from here. In a terminal: ", command), command));
+  }
+  parts_.stacks->TakeAll([respond = call.respond](const absl::StatusOr<core::StackReport>& report) {
+    if (report.ok()) return respond(JsonResponse(Dump(StacksJson(&*report, {}))));
     respond(ProblemResponse(503, std::string(report.status().message())));
   });
 }
 
+// The answer may outlive this object, so it holds nothing of it.
 void Api::Stop(const Call& call) {
   if (!IsJson(call.request)) return call.respond(NoJson());
-  const absl::StatusOr<std::string> reason = StopReason(call.request);
+  const absl::StatusOr<std::string> reason = StopReason(call.request, call.sender.name);
   if (!reason.ok()) {
     return call.respond(ProblemResponse(400, std::string(reason.status().message())));
   }
@@ -280,11 +307,23 @@ void Api::Stop(const Call& call) {
     return call.respond(ProblemResponse(
         409, absl::StrCat("The job has its verdict already: ", call.job.view.verdict->sentence)));
   }
-  HttpResponse response =
-      JsonResponse(Dump({{"state", call.job.StateName()}, {"sentence", *reason}}));
-  response.status = 202;
-  parts_.job.Stop(*reason);
-  call.respond(std::move(response));
+  const std::string command = StopCommand(call.job);
+  if (!parts_.job.can_stop()) {
+    return call.respond(ProblemResponse(
+        409, absl::StrCat("The job cannot be reached from here. In a terminal: ", command),
+        command));
+  }
+  const Json done = {{"state", call.job.StateName()}, {"sentence", *reason}};
+  parts_.job.Stop(*reason, [respond = call.respond, done, command](const absl::Status& noted) {
+    if (!noted.ok()) {
+      return respond(ProblemResponse(
+          503, absl::StrCat("The job could not be told: ", std::string(noted.message()), "."),
+          command));
+    }
+    HttpResponse response = JsonResponse(Dump(done));
+    response.status = 202;
+    respond(std::move(response));
+  });
 }
 
 }  // namespace tony::web

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,10 +28,19 @@ class Api {
     JobSource& job;
     JobLogs* logs = nullptr;      ///< null: the logs lie on other machines and cannot be read here
     JobStacks* stacks = nullptr;  ///< null: none can be taken
+    KeptStacks* kept_stacks = nullptr;  ///< null: none are kept where this program could read them
     /// The API is reached directly. Otherwise a proxy lies between, which takes GET only, drops
     /// headers, holds streams back, and has one origin for all its users.
     bool direct = true;
     JobBroadcast::Timing timing = {};
+  };
+
+  /// Who has sent a request. Plain data.
+  struct Sender {
+    /// Tells why a request that wants to change something is refused; nothing: it is not.
+    std::function<std::optional<HttpResponse>()> refuse_change;
+    bool may_change = true;  ///< the sender may change the job, if the request is as it should be
+    std::string name;        ///< for the job's history; empty: whoever is at the job's own page
   };
 
   explicit Api(const Parts& parts)
@@ -41,9 +51,7 @@ class Api {
   /// The methods of `place`: "GET, HEAD" or "POST".
   static std::string Allowed(const std::string& place);
 
-  /// `refuse_change` tells why the sender may not change anything; nothing: it may.
-  void Handle(const HttpRequest& request, const std::string& place,
-              const std::function<std::optional<HttpResponse>()>& refuse_change,
+  void Handle(const HttpRequest& request, const std::string& place, const Sender& sender,
               const Respond& respond);
 
   JobBroadcast& broadcast() { return broadcast_; }
@@ -54,10 +62,12 @@ class Api {
     const HttpRequest& request;
     const std::vector<std::string>& parts;  ///< of the path behind the job's id
     const core::ObservedJob& job;
+    const Sender& sender;
     const Respond& respond;
   };
 
-  void HandleJob(const HttpRequest& request, const std::string& place, const Respond& respond);
+  void HandleJob(const HttpRequest& request, const std::string& place, const Sender& sender,
+                 const Respond& respond);
   void ShowTasks(const Call& call);
   void ShowTask(const Call& call);
   void ShowEvents(const Call& call);
@@ -67,14 +77,14 @@ class Api {
   void ShowMetrics(const Call& call);
   void ShowAdvice(const Call& call);
   void ShowStacks(const Call& call);
+  void TakeStacks(const Call& call);
   void MergeLogs(const Call& call);
   void ShowLog(const Call& call);
   void Stop(const Call& call);
   /// The log that `parts` of the path name; nothing: the job has none such.
   std::optional<LogName> FindLog(const Call& call) const;
-  /// Whether a POST from here may change the job.
-  bool may_change() const { return parts_.direct && !parts_.job.recorded(); }
-  PageMeans means() const { return {.post = may_change(), .logs = parts_.logs != nullptr}; }
+  PageMeans MeansOf(const Sender& sender) const;
+  nlohmann::ordered_json Summary(const Sender& sender) const;
   std::string Tag(const std::string& more = "") const;
   /// Answers with `json`, or 304 if the client has that already.
   void Answer(const Call& call, const std::string& json, const std::string& tag) const;

@@ -27,7 +27,8 @@ struct ConfigKey {
 
 /// What a page has of its job besides its state. Plain data.
 struct PageMeans {
-  bool post = false;  ///< a POST from here would be taken
+  bool post = false;  ///< a POST to the job's own page would be taken
+  bool stop = false;  ///< a POST that ends the job would be taken
   bool logs = true;   ///< the job's logs can be read from here
 
   bool operator==(const PageMeans&) const = default;
@@ -63,15 +64,21 @@ class JobSource {
   /// within the call, and also after this object is gone: ResourceExhausted – too many are being
   /// read.
   virtual void ReadEvents(int64_t after, size_t limit, TakeEvents take) = 0;
-  /// Ends the job, as `tony kill` does. `why`: a sentence for the verdict.
-  virtual void Stop(const std::string& why) = 0;
+  using Stopped = std::function<void(const absl::Status&)>;
+  /// Ends the job, as `tony kill` does. `why`: a sentence for the verdict. `done` is called on the
+  /// loop, perhaps from within the call, when the ApplicationMaster has noted it, and also after
+  /// this object is gone. ResourceExhausted – too many are being ended; otherwise the codes of
+  /// rpc::JobClient::Stop().
+  virtual void Stop(const std::string& why, Stopped done) = 0;
   using TakePrevious = std::function<void(absl::StatusOr<std::optional<PreviousRun>>)>;
   /// Finds the last successful run of a job of this name; nothing if none is known here. `take` is
   /// called on the loop, perhaps from within the call: ResourceExhausted – too many are being
   /// looked for.
   virtual void FindPrevious(TakePrevious take) { take(std::nullopt); }
-  /// The job is shown as its folder records it, perhaps after its end, and cannot be changed.
+  /// The job is shown as its folder records it, perhaps after its end.
   virtual bool recorded() const { return false; }
+  /// Whether Stop() can reach the job.
+  virtual bool can_stop() const { return !recorded(); }
 };
 
 }  // namespace tony::web

@@ -128,7 +128,7 @@ std::shared_ptr<const std::string> JobBroadcast::Frame(const Reader& reader) {
   // Readers that have got something share by its version; new ones by what they know already.
   const std::string key =
       absl::StrCat(reader.version(), "/", reader.version() < 0 ? reader.after() : 0, "/",
-                   reader.means().post, reader.means().logs, "/", finishing_);
+                   reader.means().post, reader.means().stop, reader.means().logs, "/", finishing_);
   auto& frame = frames_[key];
   if (frame == nullptr) frame = std::make_shared<const std::string>(MakeFrame(reader, job));
   std::shared_ptr<const std::string> result = frame;
@@ -145,8 +145,10 @@ std::string JobBroadcast::MakeFrame(const Reader& reader, const core::ObservedJo
   const int64_t sequence = job.view.last_sequence;
   std::string frame;
   if (is_new || changes.job_version > reader.version()) {
-    AddEvent("job", JobSummary(job, source_.UnixMillis(), reader.means(), source_.recorded()),
-             sequence, frame);
+    PageMeans means = reader.means();
+    means.stop = means.stop && source_.can_stop();  // a job that was lost since cannot be ended
+    AddEvent("job", JobSummary(job, source_.UnixMillis(), means, source_.recorded()), sequence,
+             frame);
   }
   const Json tasks = TasksWhere(job, [&](const core::TaskId& id) {
     const auto found = changes.tasks.find(id);

@@ -10,9 +10,9 @@
 #include "core/metrics/job_metrics.h"
 #include "core/record/job_timeline.h"
 #include "core/record/observed_job.h"
-#include "core/stacks/stack_report.h"
 #include "web/api/job_logs.h"
 #include "web/api/job_source.h"
+#include "web/api/job_stacks.h"
 #include "web/http/http_message.h"
 
 namespace tony::web {
@@ -65,8 +65,8 @@ struct MetricWish {
 };
 /// The series as JSON; what the job does not have is left out.
 std::string MetricsText(const core::JobMetrics& metrics, const MetricWish& wish);
-/// Null: none have been taken.
-Json StacksJson(const core::StackReport* report);
+/// `report`: null, if none have been taken. `kept`: texts of stacks that were kept.
+Json StacksJson(const core::StackReport* report, const KeptStacksPage& kept);
 /// The job in Prometheus's text format 0.0.4. Of what programs report it has the names that
 /// `metrics` has, so that their number is bounded.
 std::string PrometheusText(const core::ObservedJob& job, const core::JobMetrics& metrics);

@@ -61,7 +61,9 @@ Json JobSummary(const core::ObservedJob& job, int64_t now_millis, PageMeans mean
   json["sequence"] = view.last_sequence;
   json["recorded"] = recorded;
   const bool may_post = means.post && !view.verdict;
-  json["may"] = {{"stop", may_post}, {"stop_command", StopCommand(job)}, {"stacks", may_post}};
+  json["may"] = {{"stop", means.stop && !view.verdict},
+                 {"stop_command", StopCommand(job)},
+                 {"stacks", may_post}};
   // Whoever may change the job is at its own page, which leads to the job's program, too.
   json["may"]["open"] = may_post && view.visualization.has_value();
   json["may"]["open_command"] = absl::StrCat("tony open ", view.job.job_id, " --tensorboard");

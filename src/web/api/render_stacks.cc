@@ -1,6 +1,7 @@
 // Each group has its stack once, however many processes are there: suspects first.
 #include <nlohmann/json.hpp>
 
+#include "core/record/json_values.h"
 #include "core/stacks/stack_groups.h"
 #include "web/api/render.h"
 
@@ -54,12 +55,18 @@ Json TroublesJson(const core::StackReport& report) {
 
 }  // namespace
 
-Json StacksJson(const core::StackReport* report) {
+Json StacksJson(const core::StackReport* report, const KeptStacksPage& kept) {
+  Json texts = Json::array();
+  for (const KeptStacksText& one : kept.texts) {
+    texts.push_back({{"task", core::OrNull(one.task)},
+                     {"attempt", one.attempt},
+                     {"text", one.text},
+                     {"cut", one.cut}});
+  }
   if (report == nullptr) {
-    return {{"taken_millis", nullptr},
-            {"suspect", ""},
-            {"groups", Json::array()},
-            {"troubles", Json::array()}};
+    return {{"taken_millis", nullptr},  {"suspect", ""},
+            {"groups", Json::array()},  {"troubles", Json::array()},
+            {"kept", std::move(texts)}, {"kept_left_out", kept.left_out}};
   }
   const std::vector<core::StackGroup> groups =
       core::GroupStacks(*report, core::GroupBy::kMainThread);
@@ -68,7 +75,9 @@ Json StacksJson(const core::StackReport* report) {
   return {{"taken_millis", report->unix_millis},
           {"suspect", core::SuspectSentence(*report, groups)},
           {"groups", std::move(array)},
-          {"troubles", TroublesJson(*report)}};
+          {"troubles", TroublesJson(*report)},
+          {"kept", std::move(texts)},
+          {"kept_left_out", kept.left_out}};
 }
 
 }  // namespace tony::web

@@ -95,7 +95,10 @@ export function LogsElsewhere(props: { job: Job; tasks: Task[]; task: string; ch
         )}
       </div>
       <p>
-        The logs lie on the machines of the tasks, and this page does not read them there. In a terminal:{" "}
+        {job.recorded
+          ? "The logs of this job are kept by its cluster, and the portal does not read them there."
+          : "The logs lie on the machines of the tasks, and this page does not read them there."}{" "}
+        In a terminal:{" "}
         <code>
           {job.may.logs_command ?? `tony logs ${job.id}`}
           {task && !task.endsWith("*") && ` ${task}`}

@@ -10,6 +10,7 @@ import { Live } from "./live";
 import { Logs, LogsElsewhere, type Chosen } from "./log";
 import { useRefresh } from "./refresh";
 import { restartMarks } from "./restart_marks";
+import { hasStacks } from "./stack_text";
 import { StacksSection } from "./stacks";
 import { apply, kNothing, type News, type State } from "./store";
 import { takePlace, type TabMessage } from "./tabs";
@@ -186,7 +187,7 @@ function Page() {
         <a href="#timeline">Timeline</a>
         {metrics && metrics.metrics.length > 0 && <a href="#charts">Charts</a>}
         <a href="#logs">Logs</a>
-        {stacks && <a href="#stacks">Stacks</a>}
+        {stacks && (!job.verdict || hasStacks(stacks)) && <a href="#stacks">Stacks</a>}
         {config && <a href="#config">Configuration</a>}
         <Freshness connection={connection} now={now} utc={utc} />
       </nav>

@@ -1,5 +1,5 @@
 // Groups of stacks in words.
-import type { StackGroup } from "./types";
+import type { KeptStacks, StackGroup, Stacks } from "./types";
 
 /** Members that a group names one by one. */
 const kMostNames = 8;
@@ -20,4 +20,15 @@ export function stackText(group: StackGroup): string {
     return place ? `${frame.function.padEnd(width)}  ${place}` : frame.function;
   });
   return [...lines, ...(group.cut ? ["…"] : [])].join("\n");
+}
+
+/** Of which tasks a kept text is, and why it was kept. */
+export function keptText(kept: KeptStacks): string {
+  if (kept.task === null) return "All tasks, when the job seemed to hang";
+  return `${kept.task}, attempt ${kept.attempt}, before it was ended`;
+}
+
+/** Whether there is anything to be shown of a job that is over. */
+export function hasStacks(stacks: Stacks): boolean {
+  return stacks.taken_millis !== null || stacks.kept.length > 0 || stacks.kept_left_out > 0;
 }

@@ -1,9 +1,9 @@
 // Where the programs are: processes at the same place together, those that are somewhere else than most first.
-import { h } from "preact";
+import { Fragment, h } from "preact";
 import { useState } from "preact/hooks";
 import { jobAddress, postJson } from "./api";
 import { dateTime } from "./format";
-import { membersText, stackText } from "./stack_text";
+import { hasStacks, keptText, membersText, stackText } from "./stack_text";
 import type { Job, StackGroup, Stacks } from "./types";
 
 /** Groups of which more are open at first would be a wall of text. */
@@ -19,6 +19,31 @@ function Group({ group, open }: { group: StackGroup; open: boolean }) {
       </summary>
       <pre tabIndex={0}>{stackText(group)}</pre>
     </details>
+  );
+}
+
+/** Texts that outlive the job; the first one is open if no newer stacks stand above it. */
+function Kept({ stacks, command }: { stacks: Stacks; command: string }) {
+  return (
+    <Fragment>
+      {stacks.kept.map((kept, index) => (
+        <details key={`${kept.task} ${kept.attempt}`} open={index === 0 && stacks.taken_millis === null}>
+          <summary>{keptText(kept)}</summary>
+          <pre tabIndex={0}>{kept.text}</pre>
+          {kept.cut && (
+            <p class="quiet">
+              This is the begin; in a terminal: <code>{command}</code>
+            </p>
+          )}
+        </details>
+      ))}
+      {stacks.kept_left_out > 0 && (
+        <p class="quiet">
+          {stacks.kept_left_out} more {stacks.kept_left_out === 1 ? "is" : "are"} not shown here; in a terminal:{" "}
+          <code>{command}</code>
+        </p>
+      )}
+    </Fragment>
   );
 }
 
@@ -45,7 +70,7 @@ export function StacksSection({ job, stacks, utc, onTaken }: StacksProps) {
     setBusy(false);
   };
   const ended = job.verdict !== null;
-  if (ended && stacks.taken_millis === null) return null;
+  if (ended && !hasStacks(stacks)) return null;
   return (
     <section id="stacks">
       <h2>Stacks</h2>
@@ -76,6 +101,7 @@ export function StacksSection({ job, stacks, utc, onTaken }: StacksProps) {
       {stacks.groups.map((group, index) => (
         <Group key={`${stacks.taken_millis} ${index}`} group={group} open={index < kMostOpen} />
       ))}
+      <Kept stacks={stacks} command={`tony stacks ${job.id}`} />
       {stacks.troubles.length > 0 && (
         <details>
           <summary>What could not be read</summary>

@@ -218,4 +218,16 @@ export interface Stacks {
   suspect: string;
   groups: StackGroup[];
   troubles: { task: string; pid: number | null; sentence: string }[];
+  kept: KeptStacks[];
+  /** Texts for which there was no room. */
+  kept_left_out: number;
+}
+
+/** Stacks that were kept as a text, of a job that is shown from its record. */
+export interface KeptStacks {
+  /** Null: all tasks, when the job seemed to hang. */
+  task: string | null;
+  attempt: number;
+  text: string;
+  cut: boolean;
 }

@@ -29,6 +29,9 @@ class Unreachable : public JobCatalog {
   absl::StatusOr<std::string> ReadMetrics(const StoredJob& /*job*/) override {
     return absl::UnimplementedError("");
   }
+  absl::StatusOr<KeptStacks> ReadStacks(const StoredJob& /*job*/) override {
+    return absl::UnimplementedError("");
+  }
   absl::StatusOr<Logs> FindLogs(const StoredJob& job, const LogRequest& /*request*/) override {
     return Logs{job.folder, false, "", nullptr};
   }

@@ -4,11 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <memory>
 #include <optional>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "common/fake_clock.h"
 #include "os/files/files.h"
 #include "rpc/convert/event_json.h"
@@ -105,6 +107,29 @@ TEST_F(HdfsLocationTest, TheFolderIsTheUsersAndNobodyElseWritesThere) {
   const absl::Status foreign = Open(Web() + "/history").status();
   EXPECT_TRUE(absl::IsPermissionDenied(foreign)) << foreign;
   EXPECT_THAT(std::string(foreign.message()), HasSubstr("belongs to ann"));
+}
+
+TEST_F(HdfsLocationTest, TheOwnerIsLookedAtBeforeEachListing) {
+  os::TemporaryFolder here;
+  const FakeClock clock;
+  name_node_.Put("/history", {.folder = true, .owner = "ann"});
+  auto mirror = JobMirror::Open(here.path(), Open(Web() + "/history").value(), clock).value();
+  ASSERT_EQ(mirror->Round(stop_.get_token()).value(), 0);
+  const std::string other = absl::StrReplaceAll(kJob, {{"_0001", "_0002"}});
+  for (const hadoop::FakeNameNode::File& file :
+       {hadoop::FakeNameNode::File{.folder = true, .owner = "mallory"},
+        hadoop::FakeNameNode::File{.folder = true, .owner = "ann", .permission = "777"}}) {
+    name_node_.Put("/history", file);
+    name_node_.Put(absl::StrCat("/history/jobs/", other, "/events/00000001.jsonl"),
+                   {.bytes = lines_, .owner = "mallory"});
+    const absl::Status refused = mirror->Round(stop_.get_token()).status();
+    EXPECT_TRUE(absl::IsPermissionDenied(refused)) << refused;
+  }
+  const std::string jobs = storage::JobsFolder(here.path());
+  EXPECT_FALSE(std::filesystem::exists(absl::StrCat(jobs, "/", other)));
+  EXPECT_TRUE(std::filesystem::exists(absl::StrCat(jobs, "/", kJob))) << "what was copied stays";
+  name_node_.Put("/history", {.folder = true, .owner = "ann"});
+  EXPECT_EQ(mirror->Round(stop_.get_token()).value(), 0);
 }
 
 TEST_F(HdfsLocationTest, HadoopsConfigurationSaysWhereTheDefaultFileSystemIs) {

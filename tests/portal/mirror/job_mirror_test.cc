@@ -136,7 +136,9 @@ TEST_F(JobMirrorTest, ALivingJobGrowsAndEnds) {
 
   Put(kJob, "usage.jsonl", "u1\n");
   Put(kJob, "metrics.bin", "m1");
+  Put(kJob, "stacks.txt", "first look\n");
   ASSERT_TRUE(Round().ok());
+  EXPECT_EQ(Here(Folder().root() + "/stacks.txt"), "first look\n");
   EXPECT_EQ(Here(Folder().usage()), "u1\n");
   EXPECT_EQ(Here(Folder().metrics()), "m1");
 
@@ -151,8 +153,15 @@ TEST_F(JobMirrorTest, ALivingJobGrowsAndEnds) {
   history::JobEntry entry = history::EntryOf(observed, {"blue", "nightly", "0123"});
   entry.job_id = kJob;
   entry.advice = 3;
+  // What is written last is copied, too: another size and time than those of the last copy.
+  Put(kJob, "stacks.txt", "first look\nsecond look\n");
+  std::filesystem::last_write_time(
+      cluster_.path() + "/jobs/" + kJob + "/stacks.txt",
+      std::filesystem::file_time_type::clock::now() + std::chrono::hours(1));
   Put(kJob, "summary.json", history::EntryToJson(entry));
   ASSERT_TRUE(Round().ok());
+  EXPECT_EQ(Here(Folder().root() + "/stacks.txt"), "first look\nsecond look\n");
+  EXPECT_FALSE(std::filesystem::exists(Folder().logs())) << "it would be taken for logs";
   EXPECT_FALSE(storage::IsAlive(Folder()));
   EXPECT_FALSE(std::filesystem::exists(Folder().usage()));
   const IndexedJob indexed = Indexed();

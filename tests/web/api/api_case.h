@@ -74,7 +74,11 @@ class TestJob : public JobSource {
     if (!events_.ok()) return take(events_);
     take(EventPage{{absl::StrCat("{\"sequence\":", after + 1, "}")}, std::nullopt});
   }
-  void Stop(const std::string& why) override { stopped_ = why; }
+  void Stop(const std::string& why, Stopped done) override {
+    if (stops_.ok()) stopped_ = why;
+    done(stops_);
+  }
+  bool can_stop() const override { return can_stop_.value_or(!recorded_); }
   bool recorded() const override { return recorded_; }
   void FindPrevious(TakePrevious take) override { take(previous_); }
 
@@ -85,6 +89,8 @@ class TestJob : public JobSource {
   absl::StatusOr<std::optional<PreviousRun>> previous_ = std::nullopt;
   absl::Status events_;  ///< why they cannot be read
   std::string stopped_;
+  absl::Status stops_;            ///< why it cannot be told to end
+  std::optional<bool> can_stop_;  ///< nothing: as other jobs
   bool recorded_ = false;
 
  private:
@@ -103,9 +109,8 @@ class ApiTest : public ::testing::Test {
   }
   HttpResponse Ask(HttpRequest request, const std::string& place) {
     std::optional<HttpResponse> got;
-    api_->Handle(
-        request, place, [this] { return refusal_; },
-        [&](HttpResponse response) { got = std::move(response); });
+    api_->Handle(request, place, {[this] { return refusal_; }, may_change_, visitor_},
+                 [&](HttpResponse response) { got = std::move(response); });
     EXPECT_TRUE(got.has_value()) << place;
     return got.value_or(HttpResponse{});
   }
@@ -136,6 +141,8 @@ class ApiTest : public ::testing::Test {
   LoopDriver driver_;
   TestJob job_;
   std::optional<HttpResponse> refusal_;
+  bool may_change_ = true;
+  std::string visitor_;
   JobBroadcast::Timing timing_{.comment = std::chrono::seconds(15), .pause = Duration::zero()};
   std::unique_ptr<Api> api_ = MakeApi(nullptr);
 };

@@ -93,6 +93,42 @@ TEST_F(ApiStacksTest, StacksAreTakenOnAProperRequestOfARunningJobOnly) {
   EXPECT_FALSE(GetJson("api/v1/jobs/job-1")["may"]["stacks"].get<bool>());
 }
 
+/// Has kept one text.
+class TestKeptStacks : public KeptStacks {
+ public:
+  void Read(const core::JobView& view, Abandoned /*abandoned*/, Take take) override {
+    if (busy_) return take(absl::ResourceExhaustedError("too many requests"));
+    tasks_ = view.tasks.size();
+    take(KeptStacksPage{{{"", 0, "The job seems to hang\n", false}, {"worker:1", 2, "x\n", true}},
+                        3});
+  }
+  bool busy_ = false;
+  size_t tasks_ = 0;
+};
+
+TEST_F(ApiStacksTest, KeptOnesAreShownOfAJobThatIsOver) {
+  EXPECT_TRUE(GetJson("api/v1/jobs/job-1/stacks")["kept"].empty());
+  TestKeptStacks kept;
+  job_.Task(0, core::TaskState::kFailed);
+  job_.Add(core::JobEnded{});
+  job_.recorded_ = true;
+  api_ = std::make_unique<Api>(
+      Api::Parts{.loop = driver_.loop(), .job = job_, .kept_stacks = &kept, .timing = timing_});
+  const Json stacks = GetJson("api/v1/jobs/job-1/stacks");
+  EXPECT_TRUE(stacks["taken_millis"].is_null());
+  EXPECT_EQ(kept.tasks_, job_.Job().view.tasks.size());
+  ASSERT_EQ(stacks["kept"].size(), 2U);
+  EXPECT_TRUE(stacks["kept"][0]["task"].is_null());
+  EXPECT_EQ(stacks["kept"][0]["text"], "The job seems to hang\n");
+  EXPECT_FALSE(stacks["kept"][0]["cut"].get<bool>());
+  EXPECT_EQ(stacks["kept"][1]["task"], "worker:1");
+  EXPECT_EQ(stacks["kept"][1]["attempt"], 2);
+  EXPECT_TRUE(stacks["kept"][1]["cut"].get<bool>());
+  EXPECT_EQ(stacks["kept_left_out"], 3);
+  kept.busy_ = true;
+  EXPECT_EQ(Get("api/v1/jobs/job-1/stacks").status, 429);
+}
+
 TEST_F(ApiStacksTest, ThroughAProxyNoneAreShown) {
   stacks_.TakeAll([](const absl::StatusOr<core::StackReport>&) {});
   api_ = std::make_unique<Api>(Api::Parts{

@@ -209,6 +209,37 @@ TEST_F(ApiTest, ARecordedJobIsNotChangedFromHere) {
   }
 }
 
+TEST_F(ApiTest, ARecordedJobThatCanBeReachedIsEndedByWhoMay) {
+  job_.recorded_ = true;
+  job_.can_stop_ = true;
+  const auto may = [this] { return GetJson("api/v1/jobs/job-1")["may"]; };
+  EXPECT_TRUE(may()["stop"].get<bool>());
+  EXPECT_FALSE(may()["stacks"].get<bool>());
+  EXPECT_FALSE(may()["open"].get<bool>());
+  visitor_ = "alice";
+  job_.stops_ = absl::DeadlineExceededError("no answer");
+  const HttpResponse failed = Post("{}");
+  EXPECT_EQ(failed.status, 503);
+  EXPECT_EQ(Json::parse(failed.body)["command"], "tony kill job-1");
+  job_.stops_ = absl::OkStatus();
+  EXPECT_EQ(Post(R"({"reason":"enough"})").status, 202);
+  EXPECT_EQ(job_.stopped_, "The job's page was told to stop it by alice in the portal: enough");
+  may_change_ = false;
+  EXPECT_FALSE(may()["stop"].get<bool>()) << "another visitor";
+}
+
+TEST_F(ApiTest, WhatAVisitorMayDoIsPartOfTheTag) {
+  const auto tag = [this] {
+    for (const auto& [name, value] : Get("api/v1/jobs/job-1").headers) {
+      if (name == "ETag") return value;
+    }
+    return std::string();
+  };
+  const std::string before = tag();
+  may_change_ = false;
+  EXPECT_NE(tag(), before);
+}
+
 TEST_F(ApiTest, PrometheusLabelsAreEscaped) {
   job_.job_.view.job.job_id = "a\"b\\c\nd";
   job_.Task(0, core::TaskState::kRunning);
@@ -223,7 +254,8 @@ TEST_F(ApiTest, PrometheusLabelsAreEscaped) {
 /// Reads a stream as fast as the test wants.
 class Reader {
  public:
-  Reader(Api& api, int64_t after) : source_(api.broadcast().Open(after, {.post = true})) {}
+  Reader(Api& api, int64_t after, PageMeans means = {.post = true})
+      : source_(api.broadcast().Open(after, means)) {}
   /// Asks for the next piece; what comes is kept.
   void Ask() {
     waits_ = true;
@@ -265,6 +297,28 @@ TEST_F(ApiTest, ASlowReaderSkipsToTheNewestState) {
   EXPECT_THAT(*slow.frames()[1], HasSubstr("100000"));
   EXPECT_THAT(*slow.frames()[1], Not(HasSubstr("99000")));
   EXPECT_THAT(*slow.frames()[1], Not(HasSubstr("worker:1"))) << "only what has changed";
+}
+
+TEST_F(ApiTest, ReadersHearWhatTheyMayDoAndNothingOfOthers) {
+  constexpr char kMay[] = "\"may\":{\"stop\":true";
+  job_.recorded_ = true;
+  job_.can_stop_ = true;
+  Reader control(*api_, 0, {.stop = true}), view(*api_, 0, {});
+  control.Ask();
+  view.Ask();
+  EXPECT_THAT(*control.frames()[0], HasSubstr(kMay));
+  EXPECT_THAT(*view.frames()[0], Not(HasSubstr(kMay)));
+  // The job is lost, which only its next frame says.
+  job_.can_stop_ = false;
+  job_.Add(core::JobNote{"gone"});
+  control.Ask();
+  if (control.waits()) api_->broadcast().OnChange();
+  ASSERT_TRUE(driver_.Await([&] {
+    if (control.waits()) driver_.Changed();
+    return !control.waits();
+  }));
+  EXPECT_THAT(*control.frames()[1], HasSubstr("event: job"));
+  EXPECT_THAT(*control.frames()[1], Not(HasSubstr(kMay)));
 }
 
 TEST_F(ApiTest, AReaderThatKnowsTheJobGetsTheNews) {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { membersText, stackText } from "../../../src/web/page/stack_text";
+import { hasStacks, keptText, membersText, stackText } from "../../../src/web/page/stack_text";
 import type { StackGroup } from "../../../src/web/page/types";
 
 const group = (values: Partial<StackGroup>): StackGroup => ({
@@ -36,4 +36,14 @@ test("places stand below each other, and a cut stack says so", () => {
 
 test("a process without Python code says so", () => {
   assert.equal(stackText(group({})), "(no Python code)");
+});
+
+test("kept stacks say of whom they are, and a job without any has nothing to show", () => {
+  const kept = { task: "worker:1", attempt: 2, text: "", cut: false };
+  assert.equal(keptText(kept), "worker:1, attempt 2, before it was ended");
+  assert.equal(keptText({ ...kept, task: null, attempt: 0 }), "All tasks, when the job seemed to hang");
+  const none = { taken_millis: null, suspect: "", groups: [], troubles: [], kept: [], kept_left_out: 0 };
+  assert.equal(hasStacks(none), false);
+  assert.equal(hasStacks({ ...none, kept: [kept] }), true);
+  assert.equal(hasStacks({ ...none, taken_millis: 1 }), true);
 });

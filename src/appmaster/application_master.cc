@@ -237,7 +237,10 @@ absl::Status ApplicationMaster::OpenBackend(const jobfile::LoadedJob& loaded) {
                        stacks_.get(),
                        node_logs_.get(),
                        [this] { return DialTasks(); },
-                       platform_->job_id()};
+                       platform_->job_id(),
+                       nullptr,
+                       {},
+                       loaded.configuration.GetText("tony.metrics.token-file")};
   TONY_ASSIGN_OR_RETURN(page_entry_, platform_->MakePageEntry(page, built));
   Platform::BackendSetup setup{server_->address(), journal_->incarnation()};
   setup.deposed = [this](const std::string& why) { OnDeposed(why); };

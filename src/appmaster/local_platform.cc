@@ -16,6 +16,7 @@
 #include "backend/local/local_backend.h"
 #include "common/logging.h"
 #include "common/status_macros.h"
+#include "jobfile/values/bearer_token.h"
 #include "os/files/file_lock.h"
 #include "os/files/files.h"
 #include "os/files/folder_trust.h"
@@ -141,12 +142,26 @@ absl::StatusOr<std::unique_ptr<PageEntry>> LocalPlatform::MakePageEntry(
   };
   if (options_.page_fds.size() == 2)
     with_past.sockets = {options_.page_fds[0], options_.page_fds[1]};
+  with_past.metrics_token = MakeMetricsToken(parts);
   auto entry = std::make_unique<LocalPageEntry>(with_past, folder_.page_visits(), [this, parts] {
     return PageLogs{std::make_unique<pagedata::FolderLogs>(folder_),
                     std::make_unique<pagedata::FolderJobLogs>(parts.loop, parts.clock, folder_)};
   });
   entry->Resume();
+  entry->ServeMetrics();
   return entry;
+}
+
+// The job does not depend on who watches it, so it goes on without the token.
+std::shared_ptr<web::MetricsToken> LocalPlatform::MakeMetricsToken(const PageParts& parts) {
+  const std::string& file = parts.metrics_token_file;
+  if (file.empty()) return nullptr;
+  absl::StatusOr<std::string> token = rpc::ReadSecretFile(file);
+  if (token.ok()) token = jobfile::ParseBearerToken(*token, file);
+  if (token.ok()) return std::make_shared<web::MetricsToken>(parts.clock, *std::move(token));
+  notes_.push_back(absl::StrCat("the job's metrics cannot be read with a token: ",
+                                std::string(token.status().message())));
+  return nullptr;
 }
 
 absl::Status LocalPlatform::Publish(const std::string& address) {

@@ -54,6 +54,8 @@ class LocalPlatform : public Platform {
   const Options& options() const { return options_; }
 
  private:
+  /// Null: no file is given, or it has no token that can be used, which a note says then.
+  std::shared_ptr<web::MetricsToken> MakeMetricsToken(const PageParts& parts);
   absl::StatusOr<std::shared_ptr<backend::ImageContainers>> MakeImages(
       const jobfile::BuildResult& built);
 

@@ -462,7 +462,10 @@ void Executor::OnTaskEnded(core::TaskExit exit) {
   // A stranger on the port explains most failures to bind, and it can no longer be seen in the next
   // epoch, which has other ports.
   if (!exit.ok()) ReportStrangers(/*program_runs=*/false);
-  if (const auto usage = meter_.AtEnd(process_.progress())) unsent_usages_.Add(*usage, clock_.Now());
+  if (auto usage = meter_.AtEnd(process_.progress())) {
+    usage->printed_bytes = process_.printed_bytes();
+    unsent_usages_.Add(*std::move(usage), clock_.Now());
+  }
   SendMeasurements();
   exit.ended_ago_millis = EndedAgoMillis();
   Send(EndedMessage(run_, exit));

@@ -77,6 +77,7 @@ void Executor::ReportStrangers(bool program_runs) {
 
 void Executor::OnUsage(core::TaskUsage usage) {
   usage.progress = process_.progress();
+  usage.printed_bytes = process_.printed_bytes();
   const auto silence = silence_.OnUsage(process_.last_output(), usage.cpu_seconds, clock_.Now());
   if (silence) Send(SilentMessage(run_, silence->millis, silence->cpu_share));
   unsent_usages_.Add(std::move(usage), clock_.Now());

@@ -84,6 +84,10 @@ OptionTable TableOf(Options& options) {
        .meaning = "the port on 127.0.0.1; any free one unless given",
        .store = StoreNumber(options.port, "a port", 1, kLargestPort)},
       {.name = "json", .meaning = "print the address as JSON", .store = StoreFlag(options.json)},
+      {.name = "metrics-token-file",
+       .value = "FILE",
+       .meaning = "the token with which a program such as Prometheus reads metrics",
+       .store = StoreText(options.metrics_token_file)},
       {.name = "add-user",
        .value = "NAME:ROLE",
        .meaning = "print a line for --users, and end; ROLE is view, which looks at everything, or "

@@ -26,7 +26,8 @@ struct Options {
   backend::YarnClusterOptions cluster;
   bool with_cluster = false;  ///< the jobs of `cluster` are shown, too
   SharedUse shared;
-  std::string add_user;  ///< "NAME:ROLE": only a line for a file of users is printed
+  std::string metrics_token_file;  ///< empty: no program reads metrics with a token
+  std::string add_user;            ///< "NAME:ROLE": only a line for a file of users is printed
 };
 
 /// The value of a variable of this process, which Hadoop's configuration refers to as ${env.NAME}.

@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
+#include "jobfile/values/bearer_token.h"
 #include "os/files/file_lock.h"
 #include "os/files/files.h"
 #include "os/files/folder_trust.h"
@@ -18,6 +19,7 @@
 #include "portal/login/own_access.h"
 #include "portal/login/users_access.h"
 #include "portal/shared_use.h"
+#include "rpc/security/credentials.h"
 #include "storage/job_folder.h"
 
 namespace tony::portal {
@@ -67,7 +69,18 @@ std::vector<MirrorSource> SourcesOf(const Options& options) {
 
 /// Limits of a portal of several users, whose browsers hold up to six connections each.
 constexpr size_t kSharedConnections = 512;
+/// Also where a program reads the metrics of all running jobs.
 constexpr size_t kSharedOpenJobs = 64;
+
+/// Null: no file is given. The codes of rpc::ReadSecretFile() and jobfile::ParseBearerToken().
+absl::StatusOr<std::unique_ptr<web::MetricsToken>> ReadMetricsToken(const Clock& clock,
+                                                                    const Options& options) {
+  const std::string& file = options.metrics_token_file;
+  if (file.empty()) return nullptr;
+  TONY_ASSIGN_OR_RETURN(const std::string text, rpc::ReadSecretFile(file));
+  TONY_ASSIGN_OR_RETURN(std::string token, jobfile::ParseBearerToken(text, file));
+  return std::make_unique<web::MetricsToken>(clock, std::move(token));
+}
 
 }  // namespace
 
@@ -89,11 +102,14 @@ absl::StatusOr<std::unique_ptr<Portal>> Portal::Start(EventLoop& loop, const Clo
   TONY_ASSIGN_OR_RETURN(portal->index_, JobIndex::Open(options.index_folder));
   portal->indexer_ =
       std::make_unique<Indexer>(options.locations, *portal->index_, clock, options.tony_histories);
+  TONY_ASSIGN_OR_RETURN(portal->metrics_token_, ReadMetricsToken(clock, options));
   TONY_RETURN_IF_ERROR(portal->StartServer(loop, options));
   TONY_RETURN_IF_ERROR(portal->MakeAccess(loop, clock, options));
-  portal->site_ = std::make_unique<PortalSite>(PortalSite::Parts{
-      loop, clock, *portal->access_, *portal->index_, *portal->indexer_, options.locations,
-      options.tony_histories, options.shared.wanted() ? kSharedOpenJobs : OpenJobs::kMost});
+  const bool many = options.shared.wanted() || portal->metrics_token_ != nullptr;
+  portal->site_ = std::make_unique<PortalSite>(
+      PortalSite::Parts{loop, clock, *portal->access_, *portal->index_, *portal->indexer_,
+                        options.locations, options.tony_histories,
+                        many ? kSharedOpenJobs : OpenJobs::kMost, portal->metrics_token_.get()});
   portal->thread_ = std::make_unique<IndexerThread>(*portal->indexer_);
   portal->StartMirrors(sources, clock);
   return portal;

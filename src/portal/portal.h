@@ -17,6 +17,7 @@
 #include "portal/options.h"
 #include "portal/renewed_tls.h"
 #include "portal/site/portal_site.h"
+#include "web/access/metrics_token.h"
 #include "web/http/http_server.h"
 
 namespace tony::portal {
@@ -28,9 +29,9 @@ class Portal {
  public:
   /// Both references must outlive the portal. AlreadyExists – another portal uses the index.
   /// PermissionDenied – a folder is not this user's own, or others may write to it, or the file of
-  /// users or of the key is readable for others. NotFound – a location or a file does not exist.
-  /// InvalidArgument – certificate, key or users cannot be read. The codes of JobIndex::Open() and
-  /// TcpListener::Listen().
+  /// users, of the key or of the token is readable for others. NotFound – a location or a file does
+  /// not exist. InvalidArgument – certificate, key, users or token cannot be read. The codes of
+  /// JobIndex::Open() and TcpListener::Listen().
   static absl::StatusOr<std::unique_ptr<Portal>> Start(EventLoop& loop, const Clock& clock,
                                                        const Options& options);
 
@@ -52,6 +53,7 @@ class Portal {
   std::unique_ptr<Indexer> indexer_;
   std::unique_ptr<PortalAccess> access_;
   std::function<std::string()> invite_;
+  std::unique_ptr<web::MetricsToken> metrics_token_;  ///< null: there is none
   std::unique_ptr<PortalSite> site_;
   std::unique_ptr<RenewedTls> tls_;  ///< null: plain HTTP
   std::unique_ptr<web::HttpServer> server_;

@@ -78,6 +78,11 @@ std::string JobSite::Allowed(const std::string& path) const {
 }
 
 void JobSite::Handle(const HttpRequest& request, const HttpServer::Respond& respond) {
+  if (sources_.check_metrics != nullptr && request.path == kMetricsPath) {
+    if (auto refused = sources_.check_metrics(request)) return respond(*std::move(refused));
+    return sources_.api->Handle(request, "metrics", {.refuse_change = nullptr, .may_change = false},
+                                respond);
+  }
   if (std::optional<HttpResponse> refused = sources_.access.Check(request)) {
     return respond(*std::move(refused));
   }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "core/record/observed_job.h"
@@ -15,12 +16,13 @@
 namespace tony::web {
 
 /// Serves, below the access's base path, the job's page, its style, and the last part of each log
-/// as plain text; the way to the job's program; and the API. Not thread safe: owned by the event
-/// loop.
+/// as plain text; the way to the job's program; and the API. To programs with a token it serves the
+/// metrics at kMetricsPath, wherever the base path leads. Not thread safe: owned by the event loop.
 class JobSite {
  public:
   /// Largest part of a log that is shown.
   static constexpr size_t kMostLogBytes = size_t{256} * 1024;
+  static constexpr char kMetricsPath[] = "/metrics";
 
   /// The sources of what the pages show; all must outlive the site.
   struct Sources {
@@ -30,6 +32,9 @@ class JobSite {
     std::function<int64_t()> now_millis;            ///< Unix time
     Api* api = nullptr;                             ///< null: there is only the page
     ProgramGate* gate = nullptr;  ///< null: the page cannot lead to the job's program
+    /// Returns the answer to send instead of the metrics, as MetricsToken::Check() does; null:
+    /// there are none at kMetricsPath.
+    std::function<std::optional<HttpResponse>(const HttpRequest&)> check_metrics = nullptr;
   };
 
   explicit JobSite(Sources sources) : sources_(std::move(sources)) {}

@@ -229,6 +229,7 @@ TEST_F(ExecutorTest, BeatsAndMeasuresWhatRuns) {
   EXPECT_GT(usage->memory_bytes, 100'000);
   EXPECT_GE(usage->max_memory_bytes, usage->memory_bytes);
   EXPECT_EQ(usage->gpu_utilization, -1);
+  EXPECT_GE(usage->printed_bytes, 0);
 }
 
 TEST_F(ExecutorTest, ReleasesThePortRightBeforeTheStart) {

@@ -1,5 +1,7 @@
 #include "history/metric_file.h"
 
+#include <zlib.h>
+
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -7,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tony/v1/metrics.pb.h"
 
 namespace tony::history {
 namespace {
@@ -118,6 +121,41 @@ TEST(MetricFileTest, ADamagedRecordEndsTheReading) {
     const Read read(bytes);
     EXPECT_TRUE(!read.result.ok() || !read.result->trouble.empty()) << at;
   }
+}
+
+/// A record around `payload`, as a newer version might write it.
+std::string Record(const std::string& payload) {
+  std::string bytes;
+  const auto append = [&bytes](uint32_t number) {
+    for (int byte = 0; byte < 4; ++byte) bytes += static_cast<char>(number >> (8 * byte) & 0xff);
+  };
+  append(static_cast<uint32_t>(payload.size()));
+  append(static_cast<uint32_t>(crc32_z(0, reinterpret_cast<const Bytef*>(payload.data()),
+                                       static_cast<z_size_t>(payload.size()))));
+  return bytes + payload;
+}
+
+TEST(MetricFileTest, ANewerVersionIsSaid) {
+  v1::MetricFileHeader header;
+  header.set_version(rpc::kMetricFileVersion + 1);
+  const Read read(absl::StrCat("TONYMET1", Record(header.SerializeAsString())));
+  EXPECT_EQ(read.result.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(read.result.status().message()),
+              testing::HasSubstr("written by a newer version of tony (version 2 of the file; this "
+                                 "program reads up to 1)"));
+}
+
+// A newer version that only adds kinds of records, or fields, need not change the file's version.
+TEST(MetricFileTest, NewKindsOfRecordsAreSkippedAndTheRestIsRead) {
+  const JobMetrics metrics = Measured(10);
+  const std::string whole = Whole(metrics);
+  const std::string unknown = Record("\xfa\x3e\x03new");  // field 1007, three bytes
+  const size_t behind_header = 16 + static_cast<unsigned char>(whole[8]);  // its length is small
+  const Read read(
+      absl::StrCat(whole.substr(0, behind_header), unknown, whole.substr(behind_header)));
+  ASSERT_TRUE(read.result.ok()) << read.result.status();
+  EXPECT_EQ(read.result->trouble, "");
+  EXPECT_EQ(read.metrics.Names(), metrics.Names());
 }
 
 TEST(MetricFileTest, OtherFilesAreRefused) {

@@ -3,9 +3,12 @@
 
 import os
 import pathlib
+import struct
+import zlib
 
 import integration_case
 from integration_case import JobTest, conf
+from portal_test import Portal
 
 # The programs run long enough for thirty samples at this pace.
 PACE = conf(task__metrics_interval_ms=100, local__memory="8g")
@@ -52,6 +55,12 @@ with open(sys.argv[1], "rb", buffering=0) as data:
         data.seek(0)
         while data.read(1 << 20):
             pass
+"""
+# Prints 200 kB in each step, about 2 MB in a second.
+TALKATIVE = TRAIN + f"""
+for _ in steps({SECONDS}):
+    for _ in range(200):
+        print("x" * 999)
 """
 # Fails twice, then writes two checkpoints, which are quickly written.
 RARE_CHECKPOINTS = TRAIN + """
@@ -116,6 +125,12 @@ class AdviseTest(JobTest):
     def test_a_job_that_is_well_set_gets_no_advice(self):
         self.assertEqual(self.train(WELL_SET, workers=2), {})
 
+    def test_a_talkative_program(self):
+        advice = self.train(TALKATIVE)
+        self.assertEqual(list(advice), ["log-volume"])
+        self.assertIn("worker:0 printed", advice["log-volume"]["evidence"])
+        self.assertEqual(advice["log-volume"]["lines"], {})
+
     def test_a_slow_worker(self):
         advice = self.train(SLOW_WORKER, *conf(application__framework="horovod"), workers=3)
         self.assertEqual(list(advice), ["straggler"])
@@ -151,6 +166,20 @@ class AdviseTest(JobTest):
         (self.site.local_dir / "jobs" / job.id / "metrics.bin").write_bytes(b"TONYMET1\xff\xff\xff\xff")
         answer = self.site.verb("advise", job.id)
         self.assertRegex(answer["reservations"][0], "metrics cannot be read: its header is cut off or damaged")
+
+    def test_metrics_of_a_newer_version_are_said_and_the_rest_is_shown(self):
+        job = self.submit("true")
+        self.assert_succeeds(job)
+        header = b"\x08\x63"  # field 1, the version: 99
+        record = struct.pack("<II", len(header), zlib.crc32(header)) + header
+        (self.site.local_dir / "jobs" / job.id / "metrics.bin").write_bytes(b"TONYMET1" + record + b"anything")
+        answer = self.site.verb("advise", job.id)
+        self.assertRegex(answer["reservations"][0],
+                         r"metrics cannot be read: it was written by a newer version of tony \(version 99 of the file")
+        self.assertEqual(self.site.verb("status", job.id)["verdict"]["outcome"], "SUCCEEDED")
+        page = Portal(self).enter()
+        self.assertEqual(page.api(f"jobs/{job.id}/metrics")["metrics"], [])
+        self.assertEqual(page.api(f"jobs/{job.id}")["state"], "SUCCEEDED")
 
 
 if __name__ == "__main__":

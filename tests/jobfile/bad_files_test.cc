@@ -86,6 +86,22 @@ TEST_F(BadFilesTest, TwoFilesMayNotHaveOneName) {
       HasSubstr("and the virtual environment have one local name, venv"));
 }
 
+TEST_F(BadFilesTest, ATokenIsForItsOwnerAloneAndLongEnough) {
+  const std::string file = folder_.Write("token", std::string(32, 'a') + "\n");
+  const auto problems = [&] { return ProblemsWith({{"tony.metrics.token-file", file}}); };
+  const std::string place = "job.xml:4: tony.metrics.token-file: ";
+  std::filesystem::permissions(file, std::filesystem::perms(0640));
+  EXPECT_EQ(problems(), place + "others than its owner have access to " + file +
+                            "; run: chmod 600 " + file + "\n");
+  std::filesystem::permissions(file, std::filesystem::perms(0600));
+  EXPECT_EQ(problems(), "");
+  folder_.Write("token", "short");
+  EXPECT_EQ(problems(), place + file +
+                            " has no token of 32 to 1024 letters, digits and -._~+/=; run: "
+                            "openssl rand -hex 32 > " +
+                            file + "\n");
+}
+
 TEST_F(BadFilesTest, TheInterpreterIsNamedInsideItsEnvironment) {
   folder_.Write("venv/bin/python", "");
   std::filesystem::create_symlink("/no/such/python", folder_.path() + "/venv/bin/python3");

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "common/fake_clock.h"
+#include "os/files/files.h"
 #include "storage/job_folder.h"
 #include "tests/os/temporary_folder.h"
 
@@ -33,6 +34,29 @@ TEST(PortalStart, RefusesAFolderOfJobsThatOthersWriteTo) {
   EXPECT_TRUE(Portal::Start(loop, clock, options).ok());
   std::filesystem::remove(jobs);
   EXPECT_TRUE(Portal::Start(loop, clock, options).ok()) << "there is no job yet";
+}
+
+TEST(PortalStart, RefusesATokenThatOthersCanRead) {
+  os::TemporaryFolder local, index;
+  EventLoop loop;
+  FakeClock clock;
+  Options options;
+  options.locations = {local.path()};
+  options.index_folder = index.path();
+  options.metrics_token_file = local.path() + "/token";
+  const auto write = [&options](const std::string& token) {
+    EXPECT_TRUE(os::WriteFileAtomically(options.metrics_token_file, token).ok());
+    std::filesystem::permissions(options.metrics_token_file, std::filesystem::perms(0600));
+  };
+  write(std::string(64, 'a'));
+  std::filesystem::permissions(options.metrics_token_file, std::filesystem::perms(0604));
+  const absl::Status refused = Portal::Start(loop, clock, options).status();
+  EXPECT_TRUE(absl::IsPermissionDenied(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("chmod 600"));
+  std::filesystem::permissions(options.metrics_token_file, std::filesystem::perms(0600));
+  EXPECT_TRUE(Portal::Start(loop, clock, options).ok());
+  write("short");
+  EXPECT_TRUE(absl::IsInvalidArgument(Portal::Start(loop, clock, options).status()));
 }
 
 }  // namespace

@@ -28,6 +28,7 @@ inline core::TaskUsage FullUsage() {
   usage.max_memory_bytes = 1'000'000'000'000'000'007;
   usage.read_bytes = 3;
   usage.write_bytes = 4;
+  usage.printed_bytes = 42;
   usage.processes = 5;
   usage.gpu_utilization = 97.25;
   usage.gpu_memory_bytes = 6;

@@ -16,7 +16,8 @@ TEST(UsageJsonTest, ShowsAllThatIsKnown) {
   Json json = {{"processes", 5}};
   AddKnownUsage(rpc::FullUsage(), json);
   EXPECT_EQ(json, Json::parse(R"({
-    "processes": 5, "seconds": 13.5, "proportional_bytes": 14, "descriptors": 15,
+    "processes": 5, "seconds": 13.5, "proportional_bytes": 14, "printed_bytes": 42,
+    "descriptors": 15,
     "gpu_utilization": 97.25, "gpu_memory_bytes": 6,
     "gpus": [{"index": 1, "utilization": 98.5, "memory_bytes": 6, "memory_total_bytes": 16,
               "power_watts": 301.5, "temperature": 61.0, "ecc_errors": 17, "slowed": 4}],

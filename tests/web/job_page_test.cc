@@ -259,6 +259,12 @@ TEST_F(JobSiteTest, NothingWithoutAccess) {
   EXPECT_EQ(asked_, "");
 }
 
+TEST_F(JobSiteTest, WithoutATokenThereAreNoMetricsAtTheFixedPath) {
+  EXPECT_EQ(Get("/metrics").status, 404);
+  open_ = false;
+  EXPECT_EQ(Get("/metrics").status, 403);
+}
+
 TEST_F(JobSiteTest, LogsAreTextWhateverTheyHold) {
   job_.Task(0, core::TaskState::kRunning);
   tail_ = LogTail{kEvil, 0};

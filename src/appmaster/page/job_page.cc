@@ -97,9 +97,18 @@ absl::StatusOr<std::unique_ptr<JobPage>> JobPage::Start(const PageParts& parts,
       *page->access_, *page->logs_.tails,
       [page = page.get()]() -> const core::ObservedJob& { return page->Job(); },
       [page = page.get()] { return page->parts_.clock.UnixMillis(); }, page->api_.get(),
-      page->gate_.get()});
+      page->gate_.get(), page->CheckOfMetrics()});
   page->follower_ = std::make_unique<Follower>(*page);
   return page;
+}
+
+std::function<std::optional<web::HttpResponse>(const web::HttpRequest&)> JobPage::CheckOfMetrics() {
+  if (parts_.metrics_token == nullptr || !access_->direct()) return nullptr;
+  return [this](const web::HttpRequest& request) {
+    // The name comes first: a page of another name in a browser must not use up the attempts.
+    auto refused = web::CheckLoopbackHostAndOrigin(request, port());
+    return refused ? std::move(refused) : parts_.metrics_token->Check(request);
+  };
 }
 
 // The gate listens as long as the page does, because the page's policy names its port. It connects
@@ -195,6 +204,15 @@ void LocalPageEntry::Resume() {
   const absl::Status opened = Open(*std::move(kept));
   if (!opened.ok()) {
     LogWarning("the job's page is not shown to its earlier visitors",
+               {{"job", parts_.job_id}, {"why", opened.message()}});
+  }
+}
+
+void LocalPageEntry::ServeMetrics() {
+  if (parts_.metrics_token == nullptr || page_ != nullptr) return;
+  const absl::Status opened = Open({});
+  if (!opened.ok()) {
+    LogWarning("the job's metrics cannot be read with a token",
                {{"job", parts_.job_id}, {"why", opened.message()}});
   }
 }

@@ -16,6 +16,7 @@
 #include "rpc/services/event_log.h"
 #include "web/access/access.h"
 #include "web/access/code_access.h"
+#include "web/access/metrics_token.h"
 #include "web/api/api.h"
 #include "web/gate/program_gate.h"
 #include "web/http/http_server.h"
@@ -48,6 +49,9 @@ struct PageParts {
   /// Finds the last successful run of the job; null: none can be found.
   std::function<void(web::JobSource::TakePrevious take)> previous = nullptr;
   PageSockets sockets = {};  ///< used by a page that listens on 127.0.0.1
+  /// The file with the token for the metrics of a page that listens on 127.0.0.1; empty: none.
+  std::string metrics_token_file = "";
+  std::shared_ptr<web::MetricsToken> metrics_token = nullptr;  ///< read from it; null: none
 };
 
 /// The logs that a page shows. Plain data.
@@ -101,6 +105,8 @@ class JobPage : public web::JobSource {
 
   JobPage(PageParts parts, PageLogs logs);
   absl::Status StartGate(PeerCheck peers);
+  /// For web::JobSite::Sources; null: the page has no token.
+  std::function<std::optional<web::HttpResponse>(const web::HttpRequest&)> CheckOfMetrics();
 
   const PageParts parts_;
   const PageLogs logs_;
@@ -129,7 +135,8 @@ class PageEntry {
 };
 
 /// Access from this machine, for programs of this user: `tony open` hands out a code. The page does
-/// not listen before the first Invite() or Resume(). Not thread safe: owned by the event loop.
+/// not listen before the first Invite(), Resume() or ServeMetrics(). Not thread safe: owned by the
+/// event loop.
 class LocalPageEntry : public PageEntry {
  public:
   /// `kept_path`: the file in which visits are kept for the next ApplicationMaster of the job.
@@ -140,6 +147,9 @@ class LocalPageEntry : public PageEntry {
   /// cookies are accepted only at the port at which they were given out, which nobody else had
   /// meanwhile.
   void Resume();
+  /// Listens from now on if there is a metrics token: a program that reads them does not call
+  /// Invite().
+  void ServeMetrics();
   absl::StatusOr<std::string> Invite() override;
   void Finish(std::function<void()> done) override;
 

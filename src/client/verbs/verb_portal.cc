@@ -87,7 +87,7 @@ absl::Status AddHadoop(const jobfile::Configuration& configuration, const VerbCo
 /// The options that tony-portal gets as they are, and those whose value is a file.
 constexpr const char* kPassedOn[] = {"listen",     "proxy-header",  "proxy-from",
                                      "proxy-user", "proxy-control", "name"};
-constexpr const char* kFiles[] = {"certificate", "key", "users"};
+constexpr const char* kFiles[] = {"certificate", "key", "users", "metrics-token-file"};
 
 void PassOn(const CommandLine& line, const VerbContext& context,
             std::vector<std::string>& arguments) {
@@ -179,7 +179,9 @@ Verb PortalVerb() {
        {"proxy-from", "ADDRESSES", false, "the proxy's addresses; nobody else is believed"},
        {"proxy-user", "USER", false, "who runs the proxy, if it is on this machine"},
        {"proxy-control", "USERS", false, "the proxy's users with the role control"},
-       {"name", "NAME", true, "a host name by which browsers call the portal"}},
+       {"name", "NAME", true, "a host name by which browsers call the portal"},
+       {"metrics-token-file", "FILE", false,
+        "the token with which Prometheus reads the metrics of running jobs (docs/portal.md)"}},
       0,
       &RunPortal};
 }

@@ -114,6 +114,8 @@ const Row kRows[] = {
      [](const Span& s) { return s.Rate([](const TaskUsage& u) { return u.read_bytes; }); }},
     {{"written", "bytes/s", "Written to storage"},
      [](const Span& s) { return s.Rate([](const TaskUsage& u) { return u.write_bytes; }); }},
+    {{"printed", "bytes/s", "Printed into logs"},
+     [](const Span& s) { return s.Rate([](const TaskUsage& u) { return u.printed_bytes; }); }},
     {{"throttled", "ratio", "Periods held back by the processor limit"}, Throttled},
     {{"cpu_wait", "ratio", "Time in which a thread waited for a processor"},
      [](const Span& s) {

@@ -77,6 +77,7 @@ void AddKnownUsage(const core::TaskUsage& usage, Json& json) {
   json.update(Known()
                   .Add("seconds", usage.seconds)
                   .Add("proportional_bytes", usage.proportional_bytes)
+                  .Add("printed_bytes", usage.printed_bytes)
                   .Add("descriptors", usage.descriptors)
                   .Add("gpu_utilization", usage.gpu_utilization)
                   .Add("gpu_memory_bytes", usage.gpu_memory_bytes)

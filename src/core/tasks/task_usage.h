@@ -108,6 +108,7 @@ struct TaskUsage {
   int64_t proportional_bytes = -1;  ///< proportional share now (PSS); measured seldom; -1: unknown
   int64_t read_bytes = 0;           ///< from storage
   int64_t write_bytes = 0;          ///< to storage
+  int64_t printed_bytes = -1;       ///< into its two logs, after what was taken out; -1: unknown
   int processes = 0;
   int descriptors = -1;           ///< open files, sockets and pipes; -1: unknown
   double gpu_utilization = -1;    ///< percent, mean over the task's GPUs; -1: no GPU

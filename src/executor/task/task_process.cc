@@ -70,6 +70,7 @@ void TaskProcess::Run(const Command& command) {
   facts_ = {command.shell_command, command.environment, command.working_folder, command.framework,
             command.reserved_ports};
   last_output_ = clock_.Now();
+  printed_bytes_ = 0;
   exceeding_bytes_ = 0;
   tail_ = OutputTail(static_cast<size_t>(command.tail_lines));
   parameters_.reset();
@@ -126,6 +127,7 @@ absl::Status TaskProcess::Spawn(const Command& command) {
                                            if (progress_ != nullptr)
                                              progress_->Add(stream, data, size);
                                            last_output_ = clock_.Now();
+                                           printed_bytes_ += static_cast<int64_t>(size);
                                          },
                                          [this](const std::string& sentence) { Note(sentence); },
                                          [this, stream] {

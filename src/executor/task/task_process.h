@@ -78,6 +78,8 @@ class TaskProcess {
   void Kill(Duration grace);
   /// When the program of the newest run has printed last; its start, if it has printed nothing.
   TimePoint last_output() const { return last_output_; }
+  /// How much it has printed into its logs.
+  int64_t printed_bytes() const { return printed_bytes_; }
   /// The progress that the program of the newest run has reported; nothing if it reports none.
   std::optional<core::Progress> progress() const {
     return reports_ == nullptr ? std::nullopt : reports_->progress();
@@ -125,6 +127,7 @@ class TaskProcess {
   std::unique_ptr<ProgressFinder> progress_;   ///< null: its output says nothing of progress
   std::optional<ParameterFinder> parameters_;  ///< set for a program that preprocesses
   TimePoint last_output_;
+  int64_t printed_bytes_ = 0;
   bool active_ = false;
   bool ended_ = true;  ///< the end of the newest run was reported, or there was no run
   bool timed_out_ = false;

@@ -1,13 +1,11 @@
-// The ApplicationMaster checks the secret file again, since it may have changed meanwhile.
+// Which addresses, events and proxies are possible; the secret file is one of secret_file_rules.h.
 #include "jobfile/job/alert_rules.h"
 
 #include <re2/re2.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <iterator>
 #include <string>
-#include <system_error>
 
 #include "absl/strings/str_cat.h"
 #include "jobfile/job/key_check.h"
@@ -15,19 +13,10 @@
 namespace tony::jobfile {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr char kUrls[] = "tony.alerts.urls";
 constexpr char kEvents[] = "tony.alerts.events";
-constexpr char kSecretFile[] = "tony.alerts.secret-file";
 constexpr char kProxy[] = "tony.alerts.proxy";
 constexpr const char* kKnownEvents[] = {"start", "restart", "hang", "end"};
-
-bool OthersHaveAccess(const std::string& path) {
-  std::error_code error;
-  const fs::perms mode = fs::status(path, error).permissions();
-  return !error && (mode & (fs::perms::group_all | fs::perms::others_all)) != fs::perms::none;
-}
 
 /// Whether the text is "http://HOST:PORT". With a user or a password in it, it would be a secret,
 /// and others may read it.
@@ -38,7 +27,7 @@ bool IsProxy(const std::string& text) {
 
 }  // namespace
 
-void CheckAlerts(const Configuration& configuration, FileChecks file_checks, BuildResult* result) {
+void CheckAlerts(const Configuration& configuration, BuildResult* result) {
   const auto complain = [&](const char* key, const std::string& message,
                             const std::string& remedy) {
     result->problems.push_back(ProblemAt(configuration, key, message, remedy));
@@ -64,11 +53,6 @@ void CheckAlerts(const Configuration& configuration, FileChecks file_checks, Bui
   const std::string proxy = configuration.GetText(kProxy);
   if (!proxy.empty() && !IsProxy(proxy)) {
     complain(kProxy, "this is no proxy that tony can use", "write http://HOST:PORT");
-  }
-  const std::string file = configuration.GetText(kSecretFile);
-  if (file_checks == FileChecks::kOn && !file.empty() && OthersHaveAccess(file)) {
-    complain(kSecretFile, absl::StrCat("others than its owner have access to ", file),
-             absl::StrCat("run: chmod 600 ", file));
   }
 }
 

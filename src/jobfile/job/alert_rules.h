@@ -6,8 +6,8 @@
 
 namespace tony::jobfile {
 
-/// Adds the problems of `tony.alerts.*`: addresses on the command line, unknown events, and, with
-/// file checks, a secret file to which others have access.
-void CheckAlerts(const Configuration& configuration, FileChecks file_checks, BuildResult* result);
+/// Adds the problems of `tony.alerts.*`: addresses on the command line, unknown events,
+/// and proxies that tony cannot use.
+void CheckAlerts(const Configuration& configuration, BuildResult* result);
 
 }  // namespace tony::jobfile

@@ -21,6 +21,7 @@
 #include "jobfile/job/job_types.h"
 #include "jobfile/job/key_check.h"
 #include "jobfile/job/left_behind.h"
+#include "jobfile/job/secret_file_rules.h"
 #include "jobfile/values/values.h"
 
 namespace tony::jobfile {
@@ -260,7 +261,8 @@ BuildResult BuildJob(const Configuration& configuration, FileChecks file_checks)
     result.job.timeouts.gang_hold = configuration.GetDuration("tony.container.hold-timeout-ms");
   }
   CheckJob(configuration, &result);
-  CheckAlerts(configuration, file_checks, &result);
+  CheckAlerts(configuration, &result);
+  if (file_checks == FileChecks::kOn) CheckSecretFiles(configuration, &result);
   return result;
 }
 

@@ -221,6 +221,13 @@ KeyGroup MeasurementKeys() {
            "The most memory of the ApplicationMaster for the metrics of all tasks. With more "
            "tasks the past of each one becomes coarser; no job needs more memory because it "
            "runs longer."},
+      {.name = "tony.metrics.token-file",
+       .type = ValueType::kExistingPath,
+       .meaning = "File with the token, of 32 characters or more, with which a program such as "
+                  "Prometheus reads the job's metrics: `/metrics` at the port of the job's page "
+                  "([job-page.md](job-page.md#prometheus)). Only its owner may have access to the "
+                  "file. The page of a job on a cluster is reached through YARN's proxy only, and "
+                  "takes no token; the portal does."},
       {.name = "tony.task.progress-pattern",
        .type = ValueType::kStepPattern,
        .meaning =

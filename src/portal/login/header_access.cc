@@ -25,7 +25,7 @@ bool IsName(const std::string& name) {
 
 }  // namespace
 
-std::variant<Visitor, web::HttpResponse> HeaderAccess::Check(const web::HttpRequest& request) {
+std::optional<web::HttpResponse> HeaderAccess::CheckSender(const web::HttpRequest& request) {
   if (!Contains(options_.addresses, request.peer_address)) {
     refused_log_.Log(LogLevel::kWarning, "a request has not come through the portal's proxy",
                      {{"peer", request.peer_address}});
@@ -34,7 +34,11 @@ std::variant<Visitor, web::HttpResponse> HeaderAccess::Check(const web::HttpRequ
         "You are not logged in: this portal is reached through its proxy only, which says who "
         "you are.");
   }
-  if (auto refused = CheckCalledName(request, options_.names, "")) return *std::move(refused);
+  return CheckCalledName(request, options_.names, "");
+}
+
+std::variant<Visitor, web::HttpResponse> HeaderAccess::Check(const web::HttpRequest& request) {
+  if (auto refused = CheckSender(request)) return *std::move(refused);
   if (request.user_names.size() != 1 || !IsName(request.user_names[0])) {
     return web::ErrorResponse(
         403, absl::StrCat("You are not logged in: the proxy has not said who you are, with exactly "

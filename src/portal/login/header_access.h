@@ -1,6 +1,7 @@
 // Access through a proxy that has authenticated its users and names them in a header.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -25,6 +26,7 @@ class HeaderAccess : public PortalAccess {
   explicit HeaderAccess(Options options) : options_(std::move(options)) {}
 
   std::string base_path() const override { return "/"; }
+  std::optional<web::HttpResponse> CheckSender(const web::HttpRequest& request) override;
   std::variant<Visitor, web::HttpResponse> Check(const web::HttpRequest& request) override;
   std::string Allowed(const std::string& /*place*/) const override { return ""; }
   void Handle(const web::HttpRequest& request, const std::string& place,

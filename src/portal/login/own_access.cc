@@ -17,7 +17,11 @@ web::CodeAccess::Options OptionsOf(int port) {
 }  // namespace
 
 OwnAccess::OwnAccess(const Clock& clock, int port, std::string user)
-    : user_(std::move(user)), codes_(clock, OptionsOf(port)) {}
+    : port_(port), user_(std::move(user)), codes_(clock, OptionsOf(port)) {}
+
+std::optional<web::HttpResponse> OwnAccess::CheckSender(const web::HttpRequest& request) {
+  return web::CheckLoopbackHostAndOrigin(request, port_);
+}
 
 std::variant<Visitor, web::HttpResponse> OwnAccess::Check(const web::HttpRequest& request) {
   if (std::optional<web::HttpResponse> refused = codes_.Check(request)) return *std::move(refused);

@@ -1,6 +1,7 @@
 // Access of the user who runs the portal, by the address that it prints.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -22,12 +23,14 @@ class OwnAccess : public PortalAccess {
   std::string Invite() { return codes_.Invite(); }
 
   std::string base_path() const override { return codes_.base_path(); }
+  std::optional<web::HttpResponse> CheckSender(const web::HttpRequest& request) override;
   std::variant<Visitor, web::HttpResponse> Check(const web::HttpRequest& request) override;
   std::string Allowed(const std::string& /*place*/) const override { return ""; }
   void Handle(const web::HttpRequest& request, const std::string& place,
               const web::HttpServer::Respond& respond) override;
 
  private:
+  const int port_;
   const std::string user_;
   web::CodeAccess codes_;
 };

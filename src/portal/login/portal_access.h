@@ -1,6 +1,7 @@
 // The check of who looks at the portal, and what they may do there.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <variant>
 
@@ -22,7 +23,7 @@ std::string RoleName(Role role);
 struct Visitor {
   std::string name;
   Role role = Role::kView;
-  std::string login;  ///< the way they came: "code", "password" or "header"
+  std::string login;  ///< the way they came: "code", "password", "header" or "token"
 };
 
 /// Not thread safe: owned by the event loop.
@@ -32,6 +33,9 @@ class PortalAccess {
 
   /// The path under which the pages lie: "/" or "/…/".
   virtual std::string base_path() const = 0;
+  /// The part of Check() that is about no person: returns the answer to send if the request comes
+  /// from a place, or calls the portal by a name, that is not served.
+  virtual std::optional<web::HttpResponse> CheckSender(const web::HttpRequest& request) = 0;
   /// Who sent the request, or the answer to send instead of a page.
   virtual std::variant<Visitor, web::HttpResponse> Check(const web::HttpRequest& request) = 0;
   /// The methods of an address of the login itself, relative to the base path; empty: it is none.

@@ -72,8 +72,12 @@ std::optional<Visitor> UsersAccess::VisitorOf(const web::HttpRequest& request) {
   return Visitor{session->user, user->role, "password"};
 }
 
+std::optional<web::HttpResponse> UsersAccess::CheckSender(const web::HttpRequest& request) {
+  return CheckCalledName(request, parts_.names, "https");
+}
+
 std::variant<Visitor, web::HttpResponse> UsersAccess::Check(const web::HttpRequest& request) {
-  if (auto refused = CheckCalledName(request, parts_.names, "https")) return *std::move(refused);
+  if (auto refused = CheckSender(request)) return *std::move(refused);
   if (std::optional<Visitor> visitor = VisitorOf(request)) return *std::move(visitor);
   if (!absl::StrContains(request.accept, "text/html")) {
     return web::ErrorResponse(403,
@@ -91,9 +95,7 @@ std::string UsersAccess::Allowed(const std::string& place) const {
 
 void UsersAccess::Handle(const web::HttpRequest& request, const std::string& place,
                          const web::HttpServer::Respond& respond) {
-  if (auto refused = CheckCalledName(request, parts_.names, "https")) {
-    return respond(*std::move(refused));
-  }
+  if (auto refused = CheckSender(request)) return respond(*std::move(refused));
   if (auto file = web::FindPageFile(place, request.accepts_gzip)) return respond(*std::move(file));
   if (request.post) {
     if (auto refused = CheckForm(request)) return respond(*std::move(refused));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -10,10 +11,10 @@
 #include "common/event_loop.h"
 #include "common/logging.h"
 #include "common/worker.h"
-#include "portal/login/attempt_limit.h"
 #include "portal/login/portal_access.h"
 #include "portal/login/sessions.h"
 #include "portal/login/users_file.h"
+#include "web/access/attempt_limit.h"
 
 namespace tony::portal {
 
@@ -39,6 +40,7 @@ class UsersAccess : public PortalAccess {
   static absl::StatusOr<std::unique_ptr<UsersAccess>> Create(Parts parts);
 
   std::string base_path() const override { return "/"; }
+  std::optional<web::HttpResponse> CheckSender(const web::HttpRequest& request) override;
   std::variant<Visitor, web::HttpResponse> Check(const web::HttpRequest& request) override;
   std::string Allowed(const std::string& place) const override;
   void Handle(const web::HttpRequest& request, const std::string& place,
@@ -63,7 +65,7 @@ class UsersAccess : public PortalAccess {
   const Parts parts_;
   UsersFile file_;
   Sessions sessions_;
-  AttemptLimit limit_;
+  web::AttemptLimit limit_;
   std::string nobodys_hash_;  ///< checked for a name that does not exist, which takes as long
   LogLimit refused_log_;
   Worker worker_;

@@ -120,6 +120,20 @@ Json JobPageJson(const JobPage& page, const std::vector<std::string>& locations,
   return json;
 }
 
+// All targets have one address, by which Prometheus would name the instance of each.
+Json TargetsJson(const JobPage& page, const std::vector<std::string>& locations,
+                 const std::string& host, absl::string_view base) {
+  Json json = Json::array();
+  for (const IndexedJob& job : page.jobs) {
+    const std::string address = JobAddress(locations, job.location, job.entry.job_id);
+    json.push_back(
+        {{"targets", Json::array({host})},
+         {"labels",
+          {{"__metrics_path__", absl::StrCat(base, "/", address)}, {"instance", address}}}});
+  }
+  return json;
+}
+
 Json CountsJson(const JobCounts& counts) {
   return {{"jobs", counts.jobs},
           {"alive", counts.alive},

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "portal/index/indexer.h"
 #include "portal/index/job_index.h"
 #include "portal/login/portal_access.h"
@@ -30,6 +31,10 @@ JobWish ReadWish(web::Parameters& parameters);
 /// A page of jobs. `address`: JobAddress() of each.
 Json JobPageJson(const JobPage& page, const std::vector<std::string>& locations,
                  const IndexProgress& progress, int64_t now_millis);
+/// The jobs of a page as Prometheus' http_sd_configs reads them: at `host`, the name by which it
+/// has called the portal, each below the path `base`.
+Json TargetsJson(const JobPage& page, const std::vector<std::string>& locations,
+                 const std::string& host, absl::string_view base);
 Json CountsJson(const JobCounts& counts);
 Json SessionJson(const Visitor& visitor);
 

@@ -23,6 +23,9 @@ constexpr absl::string_view kPages = "jobs/";
 constexpr absl::string_view kApi = "api/v1/jobs/";
 /// Jobs of the page without scripts.
 constexpr size_t kPlainJobs = 100;
+constexpr absl::string_view kMetrics = "/metrics/jobs";
+/// Jobs whose metrics are read: OpenJobs keeps as many open, besides those that people look at.
+constexpr size_t kMetricsJobs = 50;
 
 web::HttpResponse NotFound() { return web::ErrorResponse(404, "The portal has no such page."); }
 
@@ -70,6 +73,9 @@ void PortalSite::Handle(const web::HttpRequest& request, const web::HttpServer::
   const std::string place = below ? request.path.substr(base.size()) : "";
   if (below && !parts_.access.Allowed(place).empty()) {
     return parts_.access.Handle(request, place, respond);
+  }
+  if (parts_.metrics_token != nullptr && absl::StartsWith(request.path, kMetrics)) {
+    return ServeMetrics(request, respond);
   }
   auto checked = parts_.access.Check(request);
   if (auto* refused = std::get_if<web::HttpResponse>(&checked)) return respond(std::move(*refused));
@@ -130,6 +136,31 @@ void PortalSite::CountJobs(const web::HttpRequest& request,
       [respond](const absl::StatusOr<JobCounts>& counts) {
         if (!counts.ok()) return respond(Failed(counts.status()));
         respond(web::JsonResponse(web::Dump(CountsJson(*counts))));
+      });
+}
+
+// A job that is over is not listed: what does not change any more need not be read again.
+void PortalSite::ServeMetrics(const web::HttpRequest& request,
+                              const web::HttpServer::Respond& respond) {
+  if (auto refused = parts_.access.CheckSender(request)) return respond(*std::move(refused));
+  if (auto refused = parts_.metrics_token->Check(request)) return respond(*std::move(refused));
+  const std::string place = request.path.substr(kMetrics.size());
+  if (!place.empty()) {
+    const absl::StatusOr<JobKey> key =
+        place[0] == '/' ? JobOfAddress(parts_.locations, place.substr(1)) : absl::NotFoundError("");
+    if (!key.ok()) return respond(web::ProblemResponse(404, "The portal has no such job."));
+    const std::string base = absl::StrCat(parts_.access.base_path(), kPages, place.substr(1), "/");
+    const Visitor program{"", Role::kView, "token"};
+    return jobs_.Handle(*key, base, program, request, "metrics", true, respond);
+  }
+  worker_.Run<JobPage>(
+      request.abandoned,
+      [&index = parts_.index](const Worker::Stop&) {
+        return index.List({.alive = true, .limit = kMetricsJobs});
+      },
+      [this, host = request.host, respond](const absl::StatusOr<JobPage>& page) {
+        if (!page.ok()) return respond(Failed(page.status()));
+        respond(web::JsonResponse(web::Dump(TargetsJson(*page, places_, host, kMetrics))));
       });
 }
 

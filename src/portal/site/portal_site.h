@@ -13,6 +13,7 @@
 #include "portal/index/job_index.h"
 #include "portal/login/portal_access.h"
 #include "portal/site/open_jobs.h"
+#include "web/access/metrics_token.h"
 #include "web/http/http_server.h"
 
 namespace tony::portal {
@@ -27,6 +28,11 @@ namespace tony::portal {
 ///   api/v1/openapi.json, healthz
 ///   the addresses of the login     if the access has any
 ///
+/// and to programs with a token, wherever the base path leads:
+///
+///   /metrics/jobs                  which jobs run, for Prometheus' http_sd_configs
+///   /metrics/jobs/JOB              the metrics of one
+///
 /// Every question to the index is asked on a thread. Not thread safe: owned by the event loop.
 class PortalSite {
  public:
@@ -40,6 +46,7 @@ class PortalSite {
     std::vector<std::string> locations;
     std::vector<std::string> tony_histories = {};  ///< further locations, behind the others
     size_t most_open_jobs = OpenJobs::kMost;
+    web::MetricsToken* metrics_token = nullptr;  ///< null: no program reads metrics with a token
   };
 
   explicit PortalSite(Parts parts);
@@ -53,6 +60,8 @@ class PortalSite {
   void ShowList(const web::HttpServer::Respond& respond);
   void ListJobs(const web::HttpRequest& request, const web::HttpServer::Respond& respond);
   void CountJobs(const web::HttpRequest& request, const web::HttpServer::Respond& respond);
+  /// Answers a request to kMetrics of portal_site.cc or below it.
+  void ServeMetrics(const web::HttpRequest& request, const web::HttpServer::Respond& respond);
   /// `place`: what is asked for behind "jobs/" or, with `api`, behind "api/v1/jobs/".
   void ShowJob(const Visitor& visitor, const web::HttpRequest& request, const std::string& place,
                bool api, const web::HttpServer::Respond& respond);

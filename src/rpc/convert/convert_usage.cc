@@ -167,6 +167,7 @@ v1::TaskUsage ToProto(const core::TaskUsage& usage) {
   proto.set_proportional_bytes(usage.proportional_bytes);
   proto.set_read_bytes(usage.read_bytes);
   proto.set_write_bytes(usage.write_bytes);
+  if (usage.printed_bytes >= 0) proto.set_printed_bytes(usage.printed_bytes);
   proto.set_processes(usage.processes);
   proto.set_descriptors(usage.descriptors);
   proto.set_gpu_utilization(usage.gpu_utilization);
@@ -188,6 +189,7 @@ core::TaskUsage FromProto(const v1::TaskUsage& proto) {
   usage.proportional_bytes = proto.proportional_bytes();
   usage.read_bytes = proto.read_bytes();
   usage.write_bytes = proto.write_bytes();
+  if (proto.has_printed_bytes()) usage.printed_bytes = proto.printed_bytes();
   usage.processes = proto.processes();
   usage.descriptors = proto.descriptors();
   usage.gpu_utilization = proto.gpu_utilization();

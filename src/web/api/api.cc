@@ -117,7 +117,7 @@ void Api::Handle(const HttpRequest& request, const std::string& place, const Sen
   if (place == "metrics") {
     HttpResponse response;
     response.content_type = "text/plain; version=0.0.4; charset=utf-8";
-    response.body = PrometheusText(job);
+    response.body = PrometheusText(job, parts_.job.metrics());
     return respond(std::move(response));
   }
   if (place == kJobs) {

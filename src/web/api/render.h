@@ -67,8 +67,9 @@ struct MetricWish {
 std::string MetricsText(const core::JobMetrics& metrics, const MetricWish& wish);
 /// `report`: null, if none have been taken. `kept`: texts of stacks that were kept.
 Json StacksJson(const core::StackReport* report, const KeptStacksPage& kept);
-/// The job in Prometheus's text format 0.0.4.
-std::string PrometheusText(const core::ObservedJob& job);
+/// The job in Prometheus's text format 0.0.4. Of what programs report it has the names that
+/// `metrics` has, so that their number is bounded.
+std::string PrometheusText(const core::ObservedJob& job, const core::JobMetrics& metrics);
 
 /// The bytes of openapi.json.
 std::string OpenApiDocument();

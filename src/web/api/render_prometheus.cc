@@ -1,9 +1,12 @@
 // Prometheus's text format 0.0.4, by hand: a name's lines stand together, below its HELP and TYPE.
-#include <functional>
+#include <cmath>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/strip.h"
+#include "web/api/prometheus_families.h"
 #include "web/api/render.h"
 
 namespace tony::web {
@@ -15,57 +18,76 @@ std::string Label(const std::string& value) {
   return absl::StrReplaceAll(value, {{"\\", "\\\\"}, {"\"", "\\\""}, {"\n", "\\n"}});
 }
 
-void Head(const std::string& name, const char* type, const char* help, std::string& text) {
+std::string Number(double value) {
+  if (std::isnan(value)) return "NaN";
+  if (std::isinf(value)) return value > 0 ? "+Inf" : "-Inf";
+  return Json(value).dump();
+}
+
+void Head(absl::string_view name, const char* type, const char* help, std::string& text) {
   absl::StrAppend(&text, "# HELP ", name, " ", help, "\n# TYPE ", name, " ", type, "\n");
 }
 
-/// One metric of tasks.
-struct Metric {
-  const char* name;
-  const char* type;
-  const char* help;
-  std::function<double(const core::TaskUsage&)> value;  ///< negative: unknown
-};
+/// Each task with the labels that all of its samples have.
+using LabeledTasks = std::vector<std::pair<std::string, const Task*>>;
 
-std::vector<Metric> Metrics() {
-  using Usage = core::TaskUsage;
-  constexpr double kPercent = 100;
-  return {
-      {"tony_task_cpu_seconds_total", "counter", "Processor time of the attempt.",
-       [](const Usage& usage) { return usage.cpu_seconds; }},
-      {"tony_task_memory_bytes", "gauge", "Resident memory.",
-       [](const Usage& usage) { return static_cast<double>(usage.memory_bytes); }},
-      {"tony_task_memory_peak_bytes", "gauge", "Highest sample of the resident memory.",
-       [](const Usage& usage) { return static_cast<double>(usage.max_memory_bytes); }},
-      {"tony_task_read_bytes_total", "counter", "Bytes read from storage.",
-       [](const Usage& usage) { return static_cast<double>(usage.read_bytes); }},
-      {"tony_task_written_bytes_total", "counter", "Bytes written to storage.",
-       [](const Usage& usage) { return static_cast<double>(usage.write_bytes); }},
-      {"tony_task_processes", "gauge", "Processes.",
-       [](const Usage& usage) { return static_cast<double>(usage.processes); }},
-      {"tony_task_open_files", "gauge", "Open files, sockets and pipes.",
-       [](const Usage& usage) { return static_cast<double>(usage.descriptors); }},
-      {"tony_task_gpu_utilization_ratio", "gauge", "Mean of the task's GPUs.",
-       [](const Usage& usage) {
-         return usage.gpu_utilization < 0 ? -1 : usage.gpu_utilization / kPercent;
-       }},
-      {"tony_task_gpu_memory_bytes", "gauge", "Sum of the task's GPUs.",
-       [](const Usage& usage) { return static_cast<double>(usage.gpu_memory_bytes); }},
-      {"tony_task_sent_bytes_total", "counter", "Bytes sent over TCP sockets.",
-       [](const Usage& usage) { return static_cast<double>(usage.network.sent_bytes); }},
-      {"tony_task_received_bytes_total", "counter", "Bytes received over TCP sockets.",
-       [](const Usage& usage) { return static_cast<double>(usage.network.received_bytes); }},
-      {"tony_task_step", "gauge", "The newest step that the program has named.",
-       [](const Usage& usage) {
-         return usage.progress ? static_cast<double>(usage.progress->step) : -1;
-       }},
-  };
+LabeledTasks LabelTasks(const core::ObservedJob& job, const std::string& of_job) {
+  LabeledTasks tasks;
+  for (const Task& task : job.view.tasks) {
+    tasks.emplace_back(absl::StrCat(of_job, ",task=\"", Label(task.last.task.ToString()),
+                                    "\",attempt=\"", task.last.attempt, "\""),
+                       &task);
+  }
+  return tasks;
+}
+
+void AppendSample(absl::string_view name, absl::string_view labels, absl::string_view more,
+                  double value, std::string& text) {
+  absl::StrAppend(&text, name, "{", labels, more.empty() ? "" : ",", more, "} ", Number(value),
+                  "\n");
+}
+
+void AppendFamily(const PrometheusFamily& family, const LabeledTasks& tasks, std::string& text) {
+  std::string lines;
+  for (const auto& [labels, task] : tasks) {
+    if (!task->usage) continue;
+    family.read(*task->usage, [&](absl::string_view more, double value) {
+      AppendSample(family.name, labels, more, value, lines);
+    });
+  }
+  if (lines.empty()) return;
+  Head(family.name, family.type, family.help, text);
+  text += lines;
+}
+
+// A program may invent names without end, and each would stay in Prometheus's index. The store
+// takes only so many names of a job in its whole life, so its names are the limit here, too.
+void AppendReports(const LabeledTasks& tasks, const core::JobMetrics& metrics, std::string& text) {
+  std::set<std::string> known;
+  for (const std::string& name : metrics.Names()) {
+    absl::string_view reported = name;
+    if (absl::ConsumePrefix(&reported, core::kReported)) known.emplace(reported);
+  }
+  constexpr char kName[] = "tony_task_report";
+  std::string lines;
+  for (const auto& [labels, task] : tasks) {
+    if (!task->usage || !task->usage->progress) continue;
+    for (const auto& [name, value] : task->usage->progress->values) {
+      if (known.count(name) == 0) continue;
+      AppendSample(kName, labels, absl::StrCat("name=\"", Label(name), "\""), value, lines);
+    }
+  }
+  if (lines.empty()) return;
+  Head(kName, "gauge",
+       "The newest value of each name that the program reports; the first 64 names of a job.",
+       text);
+  text += lines;
 }
 
 }  // namespace
 
 // A state is a metric with the value 1 for the one that holds, as is usual for enumerations.
-std::string PrometheusText(const core::ObservedJob& job) {
+std::string PrometheusText(const core::ObservedJob& job, const core::JobMetrics& metrics) {
   const std::string of_job = absl::StrCat("job=\"", Label(job.view.job.job_id), "\"");
   std::string text;
   Head("tony_job_state", "gauge", "1 for the state that the job is in.", text);
@@ -76,25 +98,14 @@ std::string PrometheusText(const core::ObservedJob& job) {
   }
   Head("tony_job_restarts_total", "counter", "Restarts of the whole job.", text);
   absl::StrAppend(&text, "tony_job_restarts_total{", of_job, "} ", job.view.epoch, "\n");
-  Head("tony_task_running", "gauge", "1 while the task's program runs.", text);
-  for (const Task& task : job.view.tasks) {
-    absl::StrAppend(&text, "tony_task_running{", of_job, ",task=\"",
-                    Label(task.last.task.ToString()), "\",attempt=\"", task.last.attempt, "\"} ",
-                    task.last.state == core::TaskState::kRunning ? 1 : 0, "\n");
+  const LabeledTasks tasks = LabelTasks(job, of_job);
+  if (!tasks.empty()) Head("tony_task_running", "gauge", "1 while the task's program runs.", text);
+  for (const auto& [labels, task] : tasks) {
+    const bool running = task->last.state == core::TaskState::kRunning;
+    absl::StrAppend(&text, "tony_task_running{", labels, "} ", running ? 1 : 0, "\n");
   }
-  for (const Metric& metric : Metrics()) {
-    std::string lines;
-    for (const Task& task : job.view.tasks) {
-      const double value = task.usage ? metric.value(*task.usage) : -1;
-      if (value < 0) continue;
-      absl::StrAppend(&lines, metric.name, "{", of_job, ",task=\"",
-                      Label(task.last.task.ToString()), "\",attempt=\"", task.last.attempt, "\"} ",
-                      Json(value).dump(), "\n");
-    }
-    if (lines.empty()) continue;
-    Head(metric.name, metric.type, metric.help, text);
-    text += lines;
-  }
+  for (const PrometheusFamily& family : PrometheusFamilies()) AppendFamily(family, tasks, text);
+  AppendReports(tasks, metrics, text);
   return text;
 }
 

@@ -24,6 +24,7 @@ struct HttpRequest {
   std::string origin;                          ///< "http://127.0.0.1:8080"; empty: none was given
   std::map<std::string, std::string> cookies;  ///< not decoded; the first value of each name
   std::string peer_address;                    ///< a numeric address
+  std::string authorization;                   ///< as given: a secret, for no log
   std::string content_type;                    ///< of the body, as given
   std::string fetch_site;                      ///< Sec-Fetch-Site: "same-origin"; empty: none
   std::string accept;                          ///< the media types, as given

@@ -83,6 +83,7 @@ std::optional<HttpResponse> CheckMethod(const Parsing& parser, const std::string
 void ReadHeader(const Parsing::value_type& header, HttpRequest& request) {
   request.host = std::string(header[http::field::host]);
   request.origin = std::string(header[http::field::origin]);
+  request.authorization = std::string(header[http::field::authorization]);
   request.content_type = std::string(header[http::field::content_type]);
   request.fetch_site = std::string(header["Sec-Fetch-Site"]);
   request.if_none_match = std::string(header[http::field::if_none_match]);

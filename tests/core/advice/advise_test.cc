@@ -268,6 +268,14 @@ void AddLogCases(Cases& cases) {
       "worker:1: the log a/stdout.log has reached its limit of 2048 MiB (tony.task.log.max-size, "
       "tony.application.log.max-size): its start and its end are kept"};
   Add(cases, "DroppedLogs", dropped, {"log-volume"});
+  // One worker prints 2 MB/s all the time; another one the same in a burst of a minute.
+  const auto prints = [](int64_t until) {
+    return With([until](const TaskId& task, int64_t second, TaskUsage& growth) {
+      growth.printed_bytes = task.index == 1 && second < until ? 2'000'000 : 100'000;
+    });
+  };
+  Add(cases, "MuchPrinted", prints(1'000'000), {"log-volume"});
+  Add(cases, "MuchPrintedAtTheStart", prints(60), {});
   JobProfile other = WellSet();
   other.observed.view.notes = {"output is being lost: No space left on device",
                                "it has reached its limit of many MiB (tony.task.log.max-size)"};

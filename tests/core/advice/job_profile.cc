@@ -13,6 +13,7 @@ void Grow(const TaskUsage& growth, TaskUsage& total) {
   const auto add = [](auto& counter, auto before) {
     if (counter >= 0) counter += before < 0 ? 0 : before;
   };
+  add(grown.printed_bytes, total.printed_bytes);
   add(grown.group.periods, total.group.periods);
   add(grown.group.throttled_periods, total.group.throttled_periods);
   add(grown.group.cpu_wait_seconds, total.group.cpu_wait_seconds);

@@ -58,8 +58,11 @@ TEST(MetricTest, RatesAreByTheExecutorsClock) {
   now.read_bytes = 5000;
   now.network.sent_bytes = 600;
   now.group = {.periods = 140, .throttled_periods = 20, .cpu_wait_seconds = 2};
+  before.printed_bytes = 100;
+  now.printed_bytes = 500;
   const auto values = Values(&before, now);
   EXPECT_THAT(values, Contains(Pair("cpu", 1.5)));
+  EXPECT_THAT(values, Contains(Pair("printed", 200)));
   EXPECT_THAT(values, Contains(Pair("read", 2000)));
   EXPECT_THAT(values, Contains(Pair("sent", 300)));
   EXPECT_THAT(values, Contains(Pair("throttled", 0.25)));

@@ -91,6 +91,15 @@ class TaskProcessTest : public ::testing::Test {
        [](const os::KeeperEvent&) {}, [this](const End& end) { before_timeout_(end); }}};
 };
 
+TEST_F(TaskProcessTest, CountsWhatARunPrints) {
+  EXPECT_TRUE(RunToEnd("echo hello; echo four >&2").ok());
+  EXPECT_EQ(process_.printed_bytes(), 11);
+  EXPECT_TRUE(RunToEnd("head -c 3000000 /dev/zero").ok());
+  EXPECT_EQ(process_.printed_bytes(), 3'000'000);
+  EXPECT_TRUE(RunToEnd("true").ok());
+  EXPECT_EQ(process_.printed_bytes(), 0);
+}
+
 TEST_F(TaskProcessTest, TellsStartEndAndThatTheTreeIsGone) {
   const TaskExit exit = RunToEnd("echo out; echo error >&2; exit 7");
   EXPECT_THAT(events_, ElementsAre("started", "ended", "tree gone"));

@@ -114,11 +114,11 @@ TEST_F(UsersAccessTest, TheFileIsFollowed) {
 }
 
 TEST_F(UsersAccessTest, AfterTooManyAttemptsTheRightPasswordHasToWait) {
-  for (int i = 0; i < AttemptLimit::kMostOfName; ++i) EXPECT_EQ(LogIn("wrong"), "");
+  for (int i = 0; i < web::AttemptLimit::kMostOfName; ++i) EXPECT_EQ(LogIn("wrong"), "");
   const web::HttpResponse refused = Post("login", "name=alice&password=correct+horse");
   EXPECT_EQ(refused.status, 429);
   EXPECT_THAT(refused.body, HasSubstr("10 minutes"));
-  clock_.Advance(AttemptLimit::kWindow);
+  clock_.Advance(web::AttemptLimit::kWindow);
   EXPECT_NE(LogIn("correct+horse"), "");
 }
 

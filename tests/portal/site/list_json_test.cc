@@ -73,6 +73,21 @@ TEST(ReadWish, WhatItTakesFitsInAnAddress) {
   EXPECT_EQ(std::get<web::HttpRequest>(*read).query.at("q"), letters);
 }
 
+TEST(TargetsJson, IsWhatPrometheusReads) {
+  JobPage page;
+  page.jobs.resize(2);
+  page.jobs[0].entry.job_id = "local-1";
+  page.jobs[0].location = kLocations[0];
+  page.jobs[1].entry.job_id = "local-2";
+  page.jobs[1].location = kLocations[1];
+  EXPECT_EQ(TargetsJson(page, kLocations, "portal.example:8443", "/metrics/jobs"), Json::parse(R"([
+    {"targets": ["portal.example:8443"],
+     "labels": {"__metrics_path__": "/metrics/jobs/local-1", "instance": "local-1"}},
+    {"targets": ["portal.example:8443"],
+     "labels": {"__metrics_path__": "/metrics/jobs/local-2@2", "instance": "local-2@2"}}])"));
+  EXPECT_EQ(TargetsJson({}, kLocations, "h", "/metrics/jobs"), Json::array());
+}
+
 TEST(PortalOpenApi, NamesEveryFieldOfAnAnswer) {
   const Json document = Json::parse(PortalOpenApiDocument());
   JobPage page;

@@ -47,11 +47,14 @@ class TestJob : public JobSource {
     Add(std::move(change));
   }
   void Measure(int index, int64_t memory) {
-    core::TaskMeasured measured;
-    measured.task = {"worker", index};
-    measured.attempt = 1;
-    measured.usage.memory_bytes = memory;
+    core::TaskUsage usage;
+    usage.memory_bytes = memory;
+    Measure(index, usage);
+  }
+  void Measure(int index, const core::TaskUsage& usage) {
+    const core::TaskMeasured measured{.task = {"worker", index}, .usage = usage, .attempt = 1};
     job_.view.Measure(measured);
+    metrics_.Take(measured.task, measured.attempt, usage, kNow);
     changes_.OnMeasurement(measured.task);
   }
   /// Its program has named its first step at `millis`, which was measured at once.

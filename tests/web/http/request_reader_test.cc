@@ -48,6 +48,13 @@ TEST(RequestReader, UnderstandsWhatABrowserSends) {
   EXPECT_EQ(request.peer_address, "127.0.0.1");
 }
 
+TEST(RequestReader, UnderstandsWhatPrometheusSends) {
+  const HttpRequest request = Understood(
+      "GET /metrics HTTP/1.1\r\nHost: 127.0.0.1:80\r\nUser-Agent: Prometheus/2.42.0\r\n"
+      "Accept: text/plain;version=0.0.4\r\nAuthorization: Bearer abc\r\n\r\n");
+  EXPECT_EQ(request.authorization, "Bearer abc");
+}
+
 TEST(RequestReader, TakesARequestByteByByte) {
   const std::string bytes = "HEAD /%41 HTTP/1.0\r\nHost: h\r\n\r\n";
   RequestReader reader("::1");

@@ -1,4 +1,4 @@
-// Limits how often passwords can be tried.
+// Limits how often passwords and tokens can be tried.
 #pragma once
 
 #include <map>
@@ -6,13 +6,14 @@
 
 #include "common/clock.h"
 
-namespace tony::portal {
+namespace tony::web {
 
 /// Counts attempts from an address and for a name, each in windows of kWindow:
 ///
-///   1. An attempt is counted before its password is checked, so that many at once are no more.
+///   1. An attempt is counted before its password or token is checked, so that many at once are no
+///      more.
 ///   2. Over either limit it is refused until the window of that count is over.
-///   3. A right password takes its attempt back, and forgets those for its name.
+///   3. A right one takes its attempt back, and forgets those for its name.
 ///
 /// Addresses of IPv6 count by their first 64 bits, which one customer has, and those of this
 /// machine (127.0.0.0/8) as one. Not thread safe.
@@ -49,4 +50,4 @@ class AttemptLimit {
   Counts names_;
 };
 
-}  // namespace tony::portal
+}  // namespace tony::web

@@ -1,13 +1,13 @@
 // A refused attempt does not lengthen the wait: a stranger who goes on trying would otherwise keep
 // a name closed without end at no cost.
-#include "portal/login/attempt_limit.h"
+#include "web/access/attempt_limit.h"
 
 #include <arpa/inet.h>
 
 #include <algorithm>
 #include <tuple>
 
-namespace tony::portal {
+namespace tony::web {
 
 std::chrono::seconds AttemptLimit::Try(const std::string& address, const std::string& name) {
   Count& of_address = Of(addresses_, Network(address));
@@ -39,7 +39,7 @@ AttemptLimit::Count& AttemptLimit::Of(Counts& counts, const std::string& key) {
   auto found = counts.find(key);
   if (found == counts.end()) {
     if (counts.size() >= kMostRemembered) {
-      // Whoever makes up names or addresses must not make the portal forget a count that matters.
+      // Whoever makes up names or addresses must not make this forget a count that matters.
       counts.erase(
           std::min_element(counts.begin(), counts.end(), [now](const auto& one, const auto& other) {
             const auto weight = [now](const Count& count) {
@@ -64,4 +64,4 @@ std::string AttemptLimit::Network(const std::string& address) {
   return std::string(reinterpret_cast<const char*>(bytes.s6_addr), 8);
 }
 
-}  // namespace tony::portal
+}  // namespace tony::web

@@ -429,12 +429,6 @@ void Executor::RunTask(const std::string& shell_command, const core::ClusterSpec
   process_.Run(command);
 }
 
-void Executor::EndHung(const std::string& why) {
-  LogError(why);
-  hung_ = why;
-  process_.Kill(milliseconds(0));
-}
-
 // The cause of the end is corrected here: a program that was killed because it hung, or because a
 // signal ended the executor, was not stopped by the job. It counts as lost, at the expense of the
 // infrastructure.

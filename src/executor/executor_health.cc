@@ -127,4 +127,10 @@ void Executor::OnTieEnded() {
   ShutDown(1, hung_);
 }
 
+void Executor::EndHung(const std::string& why) {
+  LogError(why);
+  hung_ = why;
+  process_.Kill(milliseconds(0));
+}
+
 }  // namespace tony::executor

@@ -36,9 +36,11 @@ int AttemptOf(const core::TaskId& task, const std::optional<core::TaskExit>& exi
 /// recorded ends of their runs tell. Immutable.
 class HostClocks {
  public:
-  explicit HostClocks(const storage::JobFolder& folder) {
-    ForEachRecordedEvent(folder, [this](int, const absl::StatusOr<core::JobEvent>& event) {
+  /// `enough`: see FindErrors(); the clocks of what was not read count as right.
+  HostClocks(const storage::JobFolder& folder, const std::function<bool()>& enough) {
+    ForEachRecordedEvent(folder, [&](int, const absl::StatusOr<core::JobEvent>& event) {
       const auto* change = event.ok() ? std::get_if<core::TaskChanged>(&event->body) : nullptr;
+      if (enough != nullptr && enough()) return false;
       if (change == nullptr || !change->exit) return true;
       const int64_t ahead = core::ClockAhead(change->exit->host_millis, change->exit->ended_millis);
       if (ahead != 0) ahead_[{change->task.ToString(), change->attempt}] = ahead;
@@ -110,13 +112,13 @@ std::optional<Failure> FindFailure(const core::JobView& view, const storage::Job
 
 std::optional<FoundError> FindFirstError(const storage::JobFolder& folder,
                                          const LogSelection& selection, int64_t since_millis) {
-  return FindFirstErrorIn(FindLogs(folder, selection), since_millis, HostClocks(folder));
+  return FindFirstErrorIn(FindLogs(folder, selection), since_millis, HostClocks(folder, nullptr));
 }
 
 FailureErrors FindErrorsOf(const Failure& failure, const storage::JobFolder& folder,
                            const LogSelection& selection, const std::function<bool()>& enough) {
   FailureErrors errors;
-  const HostClocks clocks(folder);
+  const HostClocks clocks(folder, enough);
   if (!failure.guilty) {
     errors.own = FindFirstErrorIn(FindLogs(folder, selection), 0, clocks, enough);
     return errors;

@@ -56,10 +56,10 @@ with open(sys.argv[1], "rb", buffering=0) as data:
         while data.read(1 << 20):
             pass
 """
-# Prints 200 kB in each step, about 2 MB in a second.
+# Prints 700 kB in each step, about 7 MB in a second; on a busy machine less.
 TALKATIVE = TRAIN + f"""
 for _ in steps({SECONDS}):
-    for _ in range(200):
+    for _ in range(700):
         print("x" * 999)
 """
 # Fails twice, then writes two checkpoints, which are quickly written.

@@ -5,6 +5,7 @@ import os
 import pathlib
 import shutil
 import signal
+import subprocess
 import sys
 
 import integration_case
@@ -31,6 +32,16 @@ def outer():
 
 outer()
 '''
+
+
+def may_trace():
+    """Whether a program may trace another one of the same user that is no child of its."""
+    with subprocess.Popen(["sleep", "1000"]) as sleeper:
+        try:
+            return subprocess.run(["eu-stack", "-p", str(sleeper.pid)], capture_output=True, check=False,
+                                  timeout=tony_cli.DEADLINE_SECONDS).returncode == 0
+        finally:
+            sleeper.kill()
 
 
 class StackToolsTest(stacks_test.StacksCase):
@@ -100,5 +111,8 @@ class StackToolsTest(stacks_test.StacksCase):
 if __name__ == "__main__":
     if shutil.which("eu-stack") is None:
         print("eu-stack is missing; scripts/setup --for test installs it")
+        sys.exit(77)
+    if not may_trace():
+        print("no process may read the memory of one that it has not started (/proc/sys/kernel/yama/ptrace_scope)")
         sys.exit(77)
     integration_case.main()

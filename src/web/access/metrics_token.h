@@ -15,7 +15,7 @@ namespace tony::web {
 /// Checks `Authorization: Bearer TOKEN` (RFC 6750). Such a program can neither exchange a code for
 /// a cookie nor know a page's random path, so this lets it read metrics at a path of their own, and
 /// nothing else. Wrong tokens count as wrong passwords do (AttemptLimit), each by the address that
-/// it comes from: nobody can keep a program at another address from its metrics.
+/// it comes from; they keep nobody who has the right one from the metrics.
 /// Not thread safe: owned by the event loop.
 class MetricsToken {
  public:

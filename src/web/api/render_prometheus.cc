@@ -28,12 +28,17 @@ void Head(absl::string_view name, const char* type, const char* help, std::strin
   absl::StrAppend(&text, "# HELP ", name, " ", help, "\n# TYPE ", name, " ", type, "\n");
 }
 
-/// Each task with the labels that all of its samples have.
+/// The text is made between two other things that the program does: with more tasks it would take
+/// long, and tens of megabytes.
+constexpr size_t kMostTasks = 2000;
+
+/// Each task with the labels that all of its samples have; the first kMostTasks.
 using LabeledTasks = std::vector<std::pair<std::string, const Task*>>;
 
 LabeledTasks LabelTasks(const core::ObservedJob& job, const std::string& of_job) {
   LabeledTasks tasks;
   for (const Task& task : job.view.tasks) {
+    if (tasks.size() == kMostTasks) break;
     tasks.emplace_back(absl::StrCat(of_job, ",task=\"", Label(task.last.task.ToString()),
                                     "\",attempt=\"", task.last.attempt, "\""),
                        &task);
@@ -99,6 +104,10 @@ std::string PrometheusText(const core::ObservedJob& job, const core::JobMetrics&
   Head("tony_job_restarts_total", "counter", "Restarts of the whole job.", text);
   absl::StrAppend(&text, "tony_job_restarts_total{", of_job, "} ", job.view.epoch, "\n");
   const LabeledTasks tasks = LabelTasks(job, of_job);
+  Head("tony_job_tasks_left_out", "gauge", "Tasks without samples: those after the first 2,000.",
+       text);
+  absl::StrAppend(&text, "tony_job_tasks_left_out{", of_job, "} ",
+                  job.view.tasks.size() - tasks.size(), "\n");
   if (!tasks.empty()) Head("tony_task_running", "gauge", "1 while the task's program runs.", text);
   for (const auto& [labels, task] : tasks) {
     const bool running = task->last.state == core::TaskState::kRunning;

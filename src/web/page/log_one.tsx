@@ -108,7 +108,9 @@ export function OneLog({ job, task, attempt, stream, pattern, hideOthers, alive,
     setFollow(wanted === null);
     setGoal(null);
     state.current.view = null;
-    if (wanted) void jumpTo(() => openAt(read, wanted.offset)).then(() => wish(wanted.offset));
+    if (wanted) void jumpTo(() => openAt(read, wanted.offset)).then(() => {
+        if (shown.current.turn === wanted.turn && shown.current.address === address) wish(wanted.offset);
+      });
     else void jumpTo(() => openEnd(read));
   }, [address, start?.turn]);
   useRefresh(

@@ -247,7 +247,7 @@ absl::StatusOr<std::unique_ptr<PageEntry>> YarnPlatform::MakePageEntry(
     const PageParts& parts, const jobfile::BuildResult& built) {
   const std::vector<std::string> proxies = ProxyAddresses();
   previous_runs_ = std::make_unique<pagedata::PreviousRuns>(
-      parts.loop,
+      parts.loop, parts.clock,
       [job = job_, tokens = tokens_,
        wish = pagedata::RunWish{yarn_.working_folder, job_id(), built.job.name}](
           const std::function<bool()>& stop) { return FindRunOnCluster(job, tokens, wish, stop); });

@@ -51,11 +51,14 @@ struct Head {
 
   /// Reads the first line behind `place`. `left`: how many lines of the place's time are still to
   /// be passed over, after those of the sources before this one. False: there is none.
-  bool ReadBehind(const MergeSource& from, const MergePlace& place, bool open_ends, int64_t& left) {
-    if (!from.levels) left -= reader.PassOver(place.millis, left, open_ends);
+  bool ReadBehind(const MergeSource& from, const MergePlace& place, bool open_ends, int64_t& left,
+                  const std::function<bool()>& stop) {
+    if (!from.levels) left -= reader.PassOver(place.millis, left, open_ends, stop);
     bool found = Read(from, open_ends);
+    int64_t lines = 0;
     while (found &&
            (line.whole_millis < place.millis || (line.whole_millis == place.millis && left > 0))) {
+      if (stop != nullptr && ++lines % kLinesBetween == 0 && stop()) return false;
       if (line.whole_millis == place.millis) --left;
       found = Read(from, open_ends);
     }
@@ -130,7 +133,8 @@ class PageMaker {
 }  // namespace
 
 absl::StatusOr<MergedPage> MergeLogs(const std::vector<MergeSource>& sources,
-                                     const MergeRange& range, const std::function<bool()>& enough) {
+                                     const MergeRange& range, const std::function<bool()>& enough,
+                                     const std::function<bool()>& stop) {
   if (!range.pattern.empty()) TONY_RETURN_IF_ERROR(CheckLogPattern(range.pattern));
   // The lines before the place are passed over here, without a limit of time: a page that ended
   // among them would begin at the same place again. Lines of one time lie in the order of sources.
@@ -145,7 +149,9 @@ absl::StatusOr<MergedPage> MergeLogs(const std::vector<MergeSource>& sources,
     } else if (range.since > 0) {
       head->reader.SkipToWhole(range.since);
     }
-    if (!head->ReadBehind(sources[i], range.place, range.open_ends, left)) continue;
+    const bool found = head->ReadBehind(sources[i], range.place, range.open_ends, left, stop);
+    if (stop != nullptr && stop()) return absl::CancelledError("nobody waits for these lines");
+    if (!found) continue;
     queue.push(head.get());
     heads.push_back(std::move(head));
   }

@@ -66,8 +66,10 @@ struct MergedPage {
 /// `sources`, and a line without a time has that of the line before. The same page comes again,
 /// however the logs have grown, as long as the clock of their host is not set back. `enough` is
 /// asked now and then; true ends the page, but not before it has got beyond its place, so that the
-/// next page goes on. InvalidArgument – the pattern is none. Thread safe.
+/// next page goes on. `stop` is asked on the way there, too: true ends everything.
+/// InvalidArgument – the pattern is none. Cancelled – `stop`. Thread safe.
 absl::StatusOr<MergedPage> MergeLogs(const std::vector<MergeSource>& sources,
-                                     const MergeRange& range, const std::function<bool()>& enough);
+                                     const MergeRange& range, const std::function<bool()>& enough,
+                                     const std::function<bool()>& stop = nullptr);
 
 }  // namespace tony::logs

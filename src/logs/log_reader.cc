@@ -16,10 +16,11 @@ namespace {
 
 constexpr size_t kChunk = 64 << 10;
 constexpr size_t kRecords = 256;
+constexpr int64_t kLinesBetween = 256;  // of two questions whether to stop
 
 os::UniqueFd OpenToRead(const std::string& path) {
-  // The program may have replaced the file: O_NOFOLLOW keeps a symbolic link from leading elsewhere,
-  // O_NONBLOCK keeps a FIFO from blocking.
+  // The program may have replaced the file: O_NOFOLLOW keeps a symbolic link from leading
+  // elsewhere, O_NONBLOCK keeps a FIFO from blocking.
   return os::UniqueFd(open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
 }
 
@@ -223,9 +224,11 @@ bool LogReader::Finish(LogLine* line) {
 
 // The first line that is not passed over keeps the time of its first byte, since times are not
 // looked up backwards.
-int64_t LogReader::PassOver(int64_t whole_millis, int64_t most, bool open_end) {
+int64_t LogReader::PassOver(int64_t whole_millis, int64_t most, bool open_end,
+                            const std::function<bool()>& stop) {
   int64_t passed = 0;
-  while (true) {
+  for (int64_t lines = 1;; ++lines) {
+    if (stop != nullptr && lines % kLinesBetween == 0 && stop()) return passed;
     size_t end = 0, text_end = 0;
     if (!FindEnd(&end, &text_end)) {
       if (!open_end || begin_ == pending_.size()) return passed;

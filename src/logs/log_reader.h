@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -77,8 +78,10 @@ class LogReader {
 
   /// Passes over the next lines that were whole before `whole_millis`, and over `most` of those
   /// that were whole at that time; returns how many these were. An incomplete last line is one with
-  /// `open_end`. Copies nothing, so it is much faster than reading lines.
-  int64_t PassOver(int64_t whole_millis, int64_t most, bool open_end);
+  /// `open_end`. Copies nothing, so it is much faster than reading lines. `stop` is asked now and
+  /// then, unless it is null; true ends it.
+  int64_t PassOver(int64_t whole_millis, int64_t most, bool open_end,
+                   const std::function<bool()>& stop);
 
   /// The next complete line; false if there is none now.
   bool Next(LogLine* line);

@@ -97,7 +97,7 @@ void FolderJobLogs::Merge(const core::JobView& view, const web::MergeWish& wish,
           sources.push_back({log.path, log.stream == "executor" || log.stream == "am"});
         }
         TONY_ASSIGN_OR_RETURN(logs::MergedPage page,
-                              logs::MergeLogs(sources, range, logs::OutOfTime(clock_, stop)));
+                              logs::MergeLogs(sources, range, logs::OutOfTime(clock_, stop), stop));
         return PageOf(std::move(page), files);
       },
       std::move(take));

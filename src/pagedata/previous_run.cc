@@ -107,11 +107,23 @@ std::optional<web::PreviousRun> FindStoredRun(const RunWish& wish, storage::JobF
 }
 
 void PreviousRuns::Find(web::JobSource::TakePrevious take) {
+  if (kept_ && clock_->Now() - kept_since_ < kKept) return take(*kept_);
+  waiting_.push_back(std::move(take));
+  if (waiting_.size() > 1) return;
   worker_.Run<std::optional<web::PreviousRun>>(
       nullptr,
       [search = search_](const Worker::Stop& stop)
           -> absl::StatusOr<std::optional<web::PreviousRun>> { return search(stop); },
-      std::move(take));
+      [this](const Result& result) { OnFound(result); });
+}
+
+void PreviousRuns::OnFound(const Result& result) {
+  if (clock_ != nullptr && result.ok()) {
+    kept_ = result;
+    kept_since_ = clock_->Now();
+  }
+  // Whoever is told may ask again.
+  for (const auto& take : std::exchange(waiting_, {})) take(result);
 }
 
 }  // namespace tony::pagedata

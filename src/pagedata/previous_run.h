@@ -1,6 +1,7 @@
 // Finds the last successful run of a job among the folders of jobs, here or in a storage.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -8,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/clock.h"
 #include "common/event_loop.h"
 #include "common/worker.h"
 #include "storage/job_files.h"
@@ -37,25 +39,38 @@ std::optional<web::PreviousRun> FindStoredRun(const RunWish& wish, storage::JobF
                                               const std::function<bool()>& stop);
 inline constexpr size_t kMostStoredRuns = 200;
 
-/// Does either on a thread. Not thread safe: owned by the event loop.
+/// Does either on a thread, once for all who ask meanwhile. Not thread safe: owned by the event
+/// loop.
 class PreviousRuns {
  public:
+  /// How long a result of Search is given out again.
+  static constexpr std::chrono::minutes kKept{5};
   /// Called on the thread.
   using Search = std::function<std::optional<web::PreviousRun>(const std::function<bool()>& stop)>;
 
-  /// FindPreviousRun(). `loop` must outlive this object.
+  /// FindPreviousRun(), anew for each who asks later. `loop` must outlive this object.
   PreviousRuns(EventLoop& loop, RunWish wish)
-      : PreviousRuns(loop, [wish = std::move(wish)](const std::function<bool()>& stop) {
+      : search_([wish = std::move(wish)](const std::function<bool()>& stop) {
           return FindPreviousRun(wish, stop);
-        }) {}
-  /// The same with another search.
-  PreviousRuns(EventLoop& loop, Search search) : search_(std::move(search)), worker_(loop) {}
+        }),
+        worker_(loop) {}
+  /// A search that takes seconds: what it has found is kept for kKept. `loop` and `clock` must
+  /// outlive this object.
+  PreviousRuns(EventLoop& loop, const Clock& clock, Search search)
+      : search_(std::move(search)), clock_(&clock), worker_(loop) {}
 
   /// See web::JobSource::FindPrevious().
   void Find(web::JobSource::TakePrevious take);
 
  private:
+  using Result = absl::StatusOr<std::optional<web::PreviousRun>>;
+  void OnFound(const Result& result);
+
   const Search search_;
+  const Clock* const clock_ = nullptr;  ///< null: nothing is kept
+  std::optional<Result> kept_;
+  TimePoint kept_since_{};
+  std::vector<web::JobSource::TakePrevious> waiting_;
   Worker worker_;
 };
 

@@ -174,6 +174,22 @@ TEST_F(LogMergeTest, APageGoesOnHoweverManyLinesOfItsTimeLieBefore) {
   EXPECT_THAT(Texts(Merge({.place = {0, 300'002}, .open_ends = true})), IsEmpty());
 }
 
+// Passing over lines takes seconds in a log of gigabytes.
+TEST_F(LogMergeTest, EndsOnTheWayToItsPlaceWhenNobodyWaits) {
+  std::string many;
+  for (int i = 0; i < 2000; ++i) absl::StrAppend(&many, "1970-01-01T00:00:01.000+00:00 info x\n");
+  for (const bool levels : {false, true}) {
+    const std::string path = Path(levels ? 2 : 0);
+    AppendLog(path, many);
+    int asked = 0;
+    const auto stop = [&asked] { return ++asked > 2; };
+    const absl::StatusOr<MergedPage> page = MergeLogs(
+        {{path, levels}}, {.place = {5000, 5000}}, [] { return false; }, stop);
+    EXPECT_TRUE(absl::IsCancelled(page.status())) << page.status();
+    EXPECT_LT(asked, 6) << "and reads no further";
+  }
+}
+
 TEST_F(LogMergeTest, PlacesCountTheLinesOfOneTimeOverAllLogs) {
   Append(0, "a\nb\n", 10);
   Append(1, "c\n", 5);

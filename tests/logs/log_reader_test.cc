@@ -198,12 +198,12 @@ TEST_F(LogReaderTest, LeavesOutALineThatNeverEnds) {
 TEST_F(LogReaderTest, PassesOverLinesByTheirTimes) {
   Append("one\ntwo\n", 10);
   Append("three\nfour\nfive", 20);
-  EXPECT_EQ(reader_.PassOver(10, 0, false), 0);
-  EXPECT_EQ(reader_.PassOver(10, 1, false), 1);
+  EXPECT_EQ(reader_.PassOver(10, 0, false, nullptr), 0);
+  EXPECT_EQ(reader_.PassOver(10, 1, false, nullptr), 1);
   EXPECT_THAT(Read(), ElementsAre("10 two", "20 three", "20 four"));
   LogReader other(path_);
-  EXPECT_EQ(other.PassOver(20, 9, false), 2);
-  EXPECT_EQ(other.PassOver(20, 9, true), 1);
+  EXPECT_EQ(other.PassOver(20, 9, false, nullptr), 2);
+  EXPECT_EQ(other.PassOver(20, 9, true, nullptr), 1);
   LogLine line;
   EXPECT_FALSE(other.Finish(&line));
 }

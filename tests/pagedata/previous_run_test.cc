@@ -4,10 +4,12 @@
 #include <gtest/gtest.h>
 #include <sys/time.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 
 #include "absl/strings/str_cat.h"
+#include "common/fake_clock.h"
 #include "history/job_entry.h"
 #include "storage/local_job_files.h"
 #include "tests/common/loop_driver.h"
@@ -120,6 +122,34 @@ TEST_F(PreviousRunTest, IsFoundOnAThread) {
   ASSERT_TRUE(driver.Await([&] { return answer.has_value(); }));
   ASSERT_TRUE(answer->ok() && (*answer)->has_value());
   EXPECT_EQ((**answer)->job_id, "job-1");
+}
+
+TEST_F(PreviousRunTest, ASlowSearchIsMadeOnceForAllAndKept) {
+  LoopDriver driver;
+  FakeClock clock;
+  std::atomic<int> searches = 0;
+  PreviousRuns runs(driver.loop(), clock, [&](const std::function<bool()>&) {
+    ++searches;
+    return std::optional<web::PreviousRun>();
+  });
+  int answers = 0;
+  const auto ask = [&] {
+    runs.Find([&](const auto& found) {
+      EXPECT_TRUE(found.ok() && !found->has_value());
+      ++answers;
+      driver.Changed();
+    });
+  };
+  ask();
+  ask();
+  ASSERT_TRUE(driver.Await([&] { return answers == 2; }));
+  ask();
+  EXPECT_EQ(answers, 3) << "at once";
+  EXPECT_EQ(searches, 1);
+  clock.Advance(PreviousRuns::kKept);
+  ask();
+  ASSERT_TRUE(driver.Await([&] { return answers == 4; }));
+  EXPECT_EQ(searches, 2);
 }
 
 }  // namespace

@@ -214,7 +214,7 @@ void NodeLogs::MergeOwn(const web::MergeWish& wish, Abandoned abandoned,
       [this, range = *range](const Worker::Stop& stop) -> absl::StatusOr<web::MergedLines> {
         TONY_ASSIGN_OR_RETURN(
             logs::MergedPage merged,
-            logs::MergeLogs({{own_log_, true}}, range, logs::OutOfTime(clock_, stop)));
+            logs::MergeLogs({{own_log_, true}}, range, logs::OutOfTime(clock_, stop), stop));
         web::MergedLines page;
         page.next.place = merged.next;
         page.more = merged.more;

@@ -137,7 +137,8 @@ absl::StatusOr<logs::MergeRange> RangeOf(const v1::ReadLog& wish) {
 
 absl::StatusOr<v1::LogLines> Merge(const std::string& folder, const v1::MergeWish& wish,
                                    const logs::MergeRange& range,
-                                   const std::function<bool()>& enough) {
+                                   const std::function<bool()>& enough,
+                                   const std::function<bool()>& stop) {
   const auto wanted = [&wish](Stream stream) {
     if (stream == Stream::kStdout) return wish.standard_output();
     if (stream == Stream::kStderr) return wish.standard_error();
@@ -150,7 +151,7 @@ absl::StatusOr<v1::LogLines> Merge(const std::string& folder, const v1::MergeWis
     files.push_back(log);
     sources.push_back({absl::StrCat(folder, "/", logs::ContainerLogName(log)), !log.of_program()});
   }
-  TONY_ASSIGN_OR_RETURN(logs::MergedPage page, logs::MergeLogs(sources, range, enough));
+  TONY_ASSIGN_OR_RETURN(logs::MergedPage page, logs::MergeLogs(sources, range, enough, stop));
   v1::LogLines lines;
   v1::MergedLines& merged = *lines.mutable_merged();
   for (logs::MergedRow& row : page.rows) {
@@ -206,7 +207,7 @@ void LogAnswers::Answer(const v1::ReadLog& wish) {
   Run(wish.request(),
       [this, merge = wish.merge(), range = *std::move(range)](const auto& stop) mutable {
         range.horizon = clock_.UnixMillis() - logs::kWritingTime.count();
-        return Merge(folder_, merge, range, logs::OutOfTime(clock_, stop));
+        return Merge(folder_, merge, range, logs::OutOfTime(clock_, stop), stop);
       });
 }
 

@@ -27,6 +27,9 @@ namespace {
 
 using pagedata::RecordedJobSource;
 
+/// The place that Prometheus asks for, in a job's API.
+constexpr char kPrometheus[] = "metrics";
+
 /// The portal has checked who asks; this remembers it while a request is answered. Not thread safe:
 /// owned by the event loop.
 class RecordAccess : public web::Access {
@@ -131,6 +134,7 @@ class OpenJobs::OpenJob {
   void Handle(const Visitor& visitor, const web::HttpRequest& request, const std::string& place,
               bool api, const web::HttpServer::Respond& respond) {
     access_.Admit(visitor);
+    if (place != kPrometheus) looked_at_ = clock_.Now();
     if (!api) return site_.Handle(request, respond);
     api_.Handle(
         request, place,
@@ -143,7 +147,8 @@ class OpenJobs::OpenJob {
   void Refresh(Worker& worker) {
     if (settled_) return;
     if (source_->Refresh()) api_.broadcast().OnChange();
-    if (clock_.Now() - metrics_read_ < kMetricsPause) return;
+    const bool watched = has_readers() || clock_.Now() - looked_at_ < kIdle;
+    if (clock_.Now() - metrics_read_ < (watched ? kMetricsPause : kUnwatchedPause)) return;
     metrics_read_ = clock_.Now();
     settled_ = !source_->alive();
     using Metrics = std::optional<core::JobMetrics>;
@@ -154,6 +159,7 @@ class OpenJobs::OpenJob {
         },
         lifetime_.Guard([this](absl::StatusOr<Metrics> metrics) {
           if (metrics.ok() && *metrics) source_->SetMetrics(**std::move(metrics));
+          if (!metrics.ok()) settled_ = false;  // the thread had too much to do
         }));
   }
 
@@ -194,6 +200,7 @@ class OpenJobs::OpenJob {
   web::JobSite site_;
   pagedata::PreviousRuns previous_;
   TimePoint used_{};
+  TimePoint looked_at_{};  ///< by somebody else than Prometheus
   TimePoint metrics_read_;
   bool settled_;  ///< nothing changes any more
   Lifetime lifetime_;

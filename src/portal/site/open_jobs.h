@@ -28,6 +28,8 @@ class OpenJobs {
   static constexpr std::chrono::minutes kIdle{10};
   static constexpr std::chrono::seconds kRefresh{1};
   static constexpr std::chrono::seconds kMetricsPause{20};
+  /// The same for a job of which only Prometheus reads: of its past it needs the names alone.
+  static constexpr std::chrono::minutes kUnwatchedPause{5};
 
   /// Both references must outlive this. `most`: jobs that are kept.
   OpenJobs(EventLoop& loop, const Clock& clock, size_t most = kMost);

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 #include "common/logging.h"
 #include "common/status_macros.h"
@@ -17,6 +18,8 @@ constexpr long kBufferBytes = 256 * 1024;
 /// The bit mask of protocols. libcurl before 7.85 lacks CURLOPT_PROTOCOLS_STR, and the headers of
 /// later ones call this name, CURLOPT_PROTOCOLS, deprecated.
 constexpr auto kProtocols = static_cast<CURLoption>(181);
+/// Marks the status of a request to a server whose certificate is not trusted.
+constexpr char kDistrusted[] = "tony.http/distrusted";
 constexpr int kFirstGood = 200;
 constexpr int kFirstNotGood = 300;
 
@@ -191,6 +194,8 @@ HttpClient::HttpClient(HttpClient&&) noexcept = default;
 HttpClient& HttpClient::operator=(HttpClient&&) noexcept = default;
 HttpClient::~HttpClient() = default;
 
+bool IsDistrusted(const absl::Status& status) { return status.GetPayload(kDistrusted).has_value(); }
+
 absl::StatusOr<HttpClient> HttpClient::Create(Duration timeout, const Network& network) {
   TONY_ASSIGN_OR_RETURN(const CurlLibrary* const library, CurlLibrary::Load());
   return Create(timeout, network, *library);
@@ -236,10 +241,12 @@ absl::StatusOr<HttpResponse> HttpClient::Send(const HttpRequest& request) {
   if (result != CURLE_OK) {
     LogDebug("a web server does not answer",
              {{"peer", ServerOf(request.url)}, {"why", curl.easy_strerror(result)}});
-    const std::string why = absl::StrCat(where, ": ", curl.easy_strerror(result));
-    const bool distrusted =
-        result == CURLE_PEER_FAILED_VERIFICATION || result == CURLE_SSL_CACERT_BADFILE;
-    return distrusted ? absl::FailedPreconditionError(why) : absl::UnavailableError(why);
+    absl::Status why =
+        absl::UnavailableError(absl::StrCat(where, ": ", curl.easy_strerror(result)));
+    if (result == CURLE_PEER_FAILED_VERIFICATION || result == CURLE_SSL_CACERT_BADFILE) {
+      why.SetPayload(kDistrusted, absl::Cord());
+    }
+    return why;
   }
   long code = 0;
   const char* location = nullptr;

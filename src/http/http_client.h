@@ -61,6 +61,9 @@ struct Network {
   std::string ca_file = "";
 };
 
+/// Whether a request failed, as Unavailable, because the server's certificate is not trusted.
+bool IsDistrusted(const absl::Status& status);
+
 /// Sends requests one after the other. Connections are kept between requests.
 ///
 /// Cookies are kept for one server only: one scheme, host and port. The cookie hadoop.auth is worth
@@ -82,8 +85,7 @@ class HttpClient {
   ~HttpClient();
 
   /// Sends `request` and returns the server's answer, whatever its code. Unavailable – the server
-  /// does not answer; Cancelled – HttpRequest::stop; FailedPrecondition – libcurl cannot do SPNEGO,
-  /// or does not trust the server's certificate;
+  /// does not answer; Cancelled – HttpRequest::stop; FailedPrecondition – libcurl cannot do SPNEGO;
   /// ResourceExhausted – the answer is longer than 16 MiB; otherwise the status of `source` or
   /// `sink`. Messages name the URL without its query, which holds secrets, or the server alone
   /// (HttpRequest::secret_path).

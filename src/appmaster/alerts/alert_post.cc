@@ -68,7 +68,7 @@ core::AlertAnswer AlertPost::Send(const AlertMessage& message) {
   const absl::StatusOr<http::HttpResponse> response = client_.Send(request);
   if (!response.ok()) {
     return {0, Duration(0), std::string(response.status().message()),
-            absl::IsFailedPrecondition(response.status())};
+            http::IsDistrusted(response.status())};
   }
   return {response->code, response->retry_after, ""};
 }

@@ -228,19 +228,17 @@ absl::Status ApplicationMaster::OpenBackend(const jobfile::LoadedJob& loaded) {
     archive_->KeepFile(storage::kConfigurationFile,
                        pagedata::XmlWithoutSecrets(loaded.configuration, keys));
   }
-  const PageParts page{loop_,
-                       clock_,
-                       event_log_,
-                       metrics_->metrics(),
-                       keys,
-                       [this](const std::string& why) { Stop(core::Reason::kKilledByUser, why); },
-                       stacks_.get(),
-                       node_logs_.get(),
-                       [this] { return DialTasks(); },
-                       platform_->job_id(),
-                       nullptr,
-                       {},
-                       loaded.configuration.GetText("tony.metrics.token-file")};
+  PageParts page{loop_,
+                 clock_,
+                 event_log_,
+                 metrics_->metrics(),
+                 keys,
+                 [this](const std::string& why) { Stop(core::Reason::kKilledByUser, why); },
+                 stacks_.get(),
+                 node_logs_.get(),
+                 [this] { return DialTasks(); },
+                 platform_->job_id()};
+  page.metrics_token_file = loaded.configuration.GetText("tony.metrics.token-file");
   TONY_ASSIGN_OR_RETURN(page_entry_, platform_->MakePageEntry(page, built));
   Platform::BackendSetup setup{server_->address(), journal_->incarnation()};
   setup.deposed = [this](const std::string& why) { OnDeposed(why); };

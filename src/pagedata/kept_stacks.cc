@@ -2,8 +2,8 @@
 // folder itself of a job whose records were copied from a cluster's file system.
 #include "pagedata/kept_stacks.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -17,6 +17,7 @@
 #include "common/logging.h"
 #include "common/safe_text.h"
 #include "common/status_macros.h"
+#include "history/record_file.h"
 #include "os/files/files.h"
 #include "os/files/unique_fd.h"
 #include "storage/archived_events.h"
@@ -101,10 +102,9 @@ std::vector<KeptStacksFile> FindStacksOf(const storage::JobFolder& folder,
 
 // Neither a link nor a pipe may be followed or waited for: see the header.
 absl::StatusOr<std::string> ReadKeptStacks(const std::string& path, size_t most) {
-  const os::UniqueFd file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  TONY_ASSIGN_OR_RETURN(const os::UniqueFd file, history::OpenRecordFile(path));
   struct stat info {};
-  if (!file.valid() || ::fstat(file.get(), &info) != 0) return os::ErrnoError(errno, path);
-  if (!S_ISREG(info.st_mode)) return absl::FailedPreconditionError(path + " is no plain file");
+  if (::fstat(file.get(), &info) != 0) return os::ErrnoError(errno, path);
   std::string text(std::min(most, static_cast<size_t>(info.st_size)), '\0');
   size_t size = 0;
   while (size < text.size()) {

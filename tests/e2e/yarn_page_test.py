@@ -306,13 +306,9 @@ class YarnPageTest(page_test.Visits):
     def watch_download(self, job, master):
         """Downloads the large log. Returns by how many KiB the ApplicationMaster grew for it, and how many seconds its
         slowest answer to somebody else took meanwhile."""
-        def memory(name):
-            status = pathlib.Path(f"/proc/{master}/status").read_text(encoding="ascii")
-            return int(next(line.split()[1] for line in status.splitlines() if line.startswith(name)))
-
         self.api(job, "")
         pathlib.Path(f"/proc/{master}/clear_refs").write_text("5", encoding="ascii")  # forget the peak
-        before = memory("VmRSS")
+        before = machine.memory_kb(master)
         times, over = [], threading.Event()
 
         def ask():
@@ -336,7 +332,7 @@ class YarnPageTest(page_test.Visits):
         finally:
             over.set()
             other.join()
-        return memory("VmHWM") - before, max(times)
+        return machine.memory_kb(master, "VmHWM") - before, max(times)
 
 
 if __name__ == "__main__":

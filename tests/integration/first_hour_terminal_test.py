@@ -3,7 +3,6 @@
 
 import contextlib
 import os
-import pathlib
 import re
 import signal
 import subprocess
@@ -17,8 +16,7 @@ from terminal import Terminal
 
 def resident_mib(pid):
     """The memory that a process has in use, in MiB."""
-    status = pathlib.Path(f"/proc/{pid}/status").read_text(encoding="ascii")
-    return int(re.search(r"VmRSS:\s+(\d+) kB", status).group(1)) // 1024
+    return machine.memory_kb(pid) // 1024
 
 
 class TerminalCase(JobTest):

@@ -17,12 +17,6 @@ PRINT = ("for i in $(seq 1 20000); do echo line $i; done; echo a needle; echo to
 MOST_STREAMS = 512
 
 
-def resident_kb(pid):
-    """How much memory a process has."""
-    with open(f"/proc/{pid}/status", encoding="ascii") as status:
-        return int(next(line.split()[1] for line in status if line.startswith("VmRSS")))
-
-
 class PageApiTest(integration_case.JobTest):
     """Against one real job each."""
 
@@ -270,7 +264,7 @@ class PageApiTest(integration_case.JobTest):
         job, page, place, gate = self.running()
         master = machine.master_of(job.id)
         page.api(place)
-        before = resident_kb(master)
+        before = machine.memory_kb(master)
         streams = []
         for _ in range(MOST_STREAMS + 1):
             connection = page.connect()
@@ -285,7 +279,7 @@ class PageApiTest(integration_case.JobTest):
         # Nobody reads them yet, and others are answered meanwhile.
         for _ in range(10):
             self.assertEqual(page.api(place)["state"], "RUNNING")
-        self.assertLess(resident_kb(master) - before, MOST_STREAMS * 64)
+        self.assertLess(machine.memory_kb(master) - before, MOST_STREAMS * 64)
         gate.write(2)
         for stream in streams:
             text = stream.read().decode()

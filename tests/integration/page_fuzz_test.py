@@ -38,8 +38,7 @@ KEPT_MB, KEPT_FILES = 64, 70
 
 def memory_mb(pid):
     """Resident memory of a process."""
-    lines = pathlib.Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS:")) / 1024
+    return machine.memory_kb(pid) / 1024
 
 
 def open_files(pid):

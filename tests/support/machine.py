@@ -49,6 +49,12 @@ def name_of(pid):
         return None
 
 
+def memory_kb(pid, name="VmRSS"):
+    """What a line of a process's status file says, in KiB: VmRSS, the memory that it has in use; VmHWM, the most so far."""
+    status = pathlib.Path(f"/proc/{pid}/status").read_text(encoding="ascii")
+    return next(int(line.split()[1]) for line in status.splitlines() if line.startswith(f"{name}:"))
+
+
 def _status_of(pid):
     """Returns what follows a process's name in its stat file; nothing when it is gone."""
     try:

@@ -173,8 +173,7 @@ Verb PortalVerb() {
        {"users", "FILE", false, "the users, in lines of --add-user"},
        {"add-user", "NAME:ROLE", false,
         "ask for a password and print a line for --users; ROLE is view, or control, which may also "
-        "end "
-        "jobs that run on this machine"},
+        "end jobs that run on this machine"},
        {"proxy-header", "NAME", false, "the header in which a proxy names its user"},
        {"proxy-from", "ADDRESSES", false, "the proxy's addresses; nobody else is believed"},
        {"proxy-user", "USER", false, "who runs the proxy, if it is on this machine"},

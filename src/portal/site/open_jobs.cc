@@ -62,7 +62,7 @@ class RecordAccess : public web::Access {
 // PortalAccess::Check() has compared the origin with the portal's own, if there is one.
 std::optional<web::HttpResponse> RecordAccess::CheckChange(const web::HttpRequest& request) {
   if (!may_change()) return Refuse(request, "Your role in this portal is view: it changes nothing");
-  if (!request.origin.empty() && request.fetch_site == "same-origin") return std::nullopt;
+  if (web::IsFromOwnPage(request)) return std::nullopt;
   return Refuse(request,
                 "Only the portal's own page may change something: a request needs its Origin and "
                 "Sec-Fetch-Site: same-origin");

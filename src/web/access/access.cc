@@ -31,6 +31,10 @@ std::optional<HttpResponse> CheckHostAndOrigin(const HttpRequest& request,
   return std::nullopt;
 }
 
+bool IsFromOwnPage(const HttpRequest& request) {
+  return !request.origin.empty() && request.fetch_site == "same-origin";
+}
+
 std::string LoopbackOrigin(int port) { return absl::StrCat("http://", kLoopbackHost, ":", port); }
 
 // The sentence names the address instead of redirecting to it: a code in it is not led on.

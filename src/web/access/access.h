@@ -36,6 +36,10 @@ std::optional<HttpResponse> CheckHostAndOrigin(const HttpRequest& request,
                                                const std::vector<std::string>& hosts,
                                                const std::vector<std::string>& origins);
 
+/// Whether a page of this server has sent a request that has passed CheckHostAndOrigin(): what
+/// changes something is taken from nobody else.
+bool IsFromOwnPage(const HttpRequest& request);
+
 /// The origin of a server at `port` of 127.0.0.1: "http://127.0.0.1:8080". "localhost" may be [::1]
 /// as well, where another user may listen at the same port: his page would have the same origin.
 std::string LoopbackOrigin(int port);

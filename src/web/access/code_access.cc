@@ -47,7 +47,7 @@ std::optional<HttpResponse> CodeAccess::Check(const HttpRequest& request) {
 
 // Check() has compared the origin with this server's, if there is one.
 std::optional<HttpResponse> CodeAccess::CheckChange(const HttpRequest& request) {
-  if (!request.origin.empty() && request.fetch_site == "same-origin") return std::nullopt;
+  if (IsFromOwnPage(request)) return std::nullopt;
   return ErrorResponse(403,
                        absl::StrCat("Only the job's own page may change something: a request needs "
                                     "its Origin and Sec-Fetch-Site: same-origin. In a terminal: "

@@ -39,12 +39,13 @@ WELL_SET = TRAIN + f"""
 for _ in steps({SECONDS}):
     pass
 """
-# The others wait for one rank for a fifth of the time, in a barrier behind each step.
+# The others wait for one rank for a fifth of the time, in a barrier behind each step. The steps are long, so
+# that no delay on a busy machine makes another rank the last one.
 SLOW_WORKER = TRAIN + f"""
 import tony.collective as hvd
 hvd.init()
-for number in range(1, {SECONDS * 5}):
-    step(number, rest=0.13 if hvd.rank() != 1 else 0.18)
+for number in range(1, {SECONDS} + 2):
+    step(number, rest=0.63 if hvd.rank() != 1 else 0.83)
     hvd.barrier()
 """
 # Each step waits for its batch, which comes from the disk and not from memory.

@@ -189,7 +189,10 @@ class LossTest(ImageTest):
     """Processes of the engine and of tony are killed with -9."""
 
     def start(self):
-        """A job whose first container runs for ever, and whose second one ends at once."""
+        """A job whose first container runs for ever, and whose second one ends at once.
+
+        The program of the first one runs: a task is said to run from when the engine is asked for its container.
+        """
         data = self.site.folder / "data"
         data.mkdir(exist_ok=True)
         job = self.submit_in(
@@ -197,6 +200,7 @@ class LossTest(ImageTest):
             *("--conf", f"tony.docker.containers.mount={data}:/data:rw"),
         )
         job.wait_until_running("worker:0")
+        machine.wait_until((data / "again").exists, 30, 0.01)
         return job
 
     def processes(self, job, name):

@@ -16,12 +16,12 @@ constexpr size_t kLeastWindows = 5;
 constexpr double kSlow = 0.75;  ///< of the fastest's pace: 1.33 times its step time
 constexpr double kVerySlow = 0.5;
 constexpr double kMostWindows = 0.8;
-constexpr double kWaitedFor = 0.1;  ///< share of the time
+constexpr double kWaitedFor = 0.1;  ///< share of the time after the first step
 
 struct Slow {
   TaskId id;
   double pace = 1;        ///< share of the fastest's
-  double waited_for = 0;  ///< share of the time
+  double waited_for = 0;  ///< share of the time after the first step
 };
 
 /// The paces of tasks in common windows of time.
@@ -82,7 +82,8 @@ std::vector<Slow> SlowByPace(const Windows& windows) {
 std::vector<Slow> SlowByWaiting(const JobFacts& facts, const AskedType& type) {
   std::vector<Slow> slow;
   for (const TaskId& task : facts.TasksOf(type)) {
-    const double waited_for = facts.Mean(task, "waited_for").value_or(0);
+    const double waited_for =
+        facts.Mean(task, "waited_for", facts.FirstStepMillis(task)).value_or(0);
     if (facts.measured(task) && waited_for >= kWaitedFor) slow.push_back({task, 1, waited_for});
   }
   return slow;
@@ -126,7 +127,7 @@ Advice AdviceOn(const JobFacts& facts, const AskedType& type, const std::vector<
                                                   " of the fastest's pace");
   advice.formula =
       "pace <= 75 % of the fastest's in 80 % of 20 windows, or waited for >= 10 % of "
-      "the time (NVIDIA Resiliency Extension: score = best / own)";
+      "the time after the first step (NVIDIA Resiliency Extension: score = best / own)";
   advice.cost = waited_for > 0 ? absl::StrCat(PercentText(waited_for), " of the run") : "";
   return advice;
 }

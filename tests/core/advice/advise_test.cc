@@ -181,6 +181,13 @@ void AddPeerCases(Cases& cases) {
         if (task.index == 1) growth.collective->waited_for_seconds = 0.2;
       }),
       {"straggler"});
+  Add(cases, "WaitedForAfterALongStart",
+      With([](const TaskId& task, int64_t second, TaskUsage& growth) {
+        growth.progress->first_step_millis = JobProfile::kSubmitted + 710'000;
+        growth.collective = CollectiveUsage{};
+        if (task.index == 1 && second > 700) growth.collective->waited_for_seconds = 0.2;
+      }),
+      {"straggler", "start-up"});
   Add(cases, "SlowForAWhileOnly", With([](const TaskId& task, int64_t second, TaskUsage& growth) {
         if (task.index == 3 && second < 500) growth.progress->steps_per_second = 5;
       }),

@@ -28,7 +28,8 @@ class LoopDriver {
     });
   }
 
-  /// Runs the loop until the condition holds; false when patience ends.
+  /// Runs the loop until the condition holds; false when patience ends, also if the condition holds
+  /// then: nobody has called Changed() when it began to.
   template <typename Condition>
   bool Await(Condition condition) {
     bool late = false;
@@ -38,7 +39,7 @@ class LoopDriver {
       loop_.Run();
       met = condition();
     }
-    return met;
+    return met && !late;
   }
 
   /// Runs `work()` on a thread of its own while the loop runs, and returns its result; null when

@@ -77,9 +77,16 @@ TEST_F(MeasurementsTest, TheNewestOfEachTaskAreKeptTogether) {
 TEST_F(MeasurementsTest, FollowersHearOfTheFirstAtOnceAndOfTheOthersTogether) {
   class Counting : public rpc::EventLog::Follower {
    public:
-    void OnChangeLocked() override { ++changes; }
+    explicit Counting(LoopDriver& driver) : driver_(driver) {}
+    void OnChangeLocked() override {
+      ++changes;
+      driver_.Changed();
+    }
     int changes = 0;
-  } follower;
+
+   private:
+    LoopDriver& driver_;
+  } follower(driver_);
   {
     std::lock_guard lock(log_.mutex());
     log_.AddLocked(&follower);

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <optional>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "appmaster/page/merge_answers.h"
 #include "appmaster/page/node_download.h"

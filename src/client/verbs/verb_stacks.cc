@@ -177,7 +177,7 @@ Verb StacksVerb() {
           "default).\nProcesses whose main threads are at the same place are shown together; a few "
           "that are\nsomewhere else than most come first, since the others may wait for them. "
           "Python\nprocesses need no preparation. Of an ended job: the stacks that were kept "
-          "before a\ntime-out ended it.\n",
+          "when it seemed\nto hang, or before a time-out ended a program.\n",
           {{"task", "TYPE:INDEX", true, "only this task"},
            {"all", "", false, "all threads, and processes that have no stack"}},
           1,

@@ -50,6 +50,7 @@ std::vector<Advice> AdviseCoresShort(const JobFacts& facts) {
     advice.formula =
         "95th percentile of the cores used >= 90 % of those asked for, and throttled "
         "in > 10 % of the periods or waiting (PSI) > 20 % of the time";
+    advice.cost = absl::StrCat("up to ", PercentText(std::max(throttled, waiting)), " of the run");
     advice.lines = {{absl::StrCat("tony.", type.name, ".vcores"), absl::StrCat(enough)}};
     all.push_back(std::move(advice));
   }

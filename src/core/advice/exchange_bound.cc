@@ -45,6 +45,7 @@ std::vector<Advice> AdviseExchangeBound(const JobFacts& facts) {
   advice.formula =
       "(negotiation + operation seconds) / time > 30 % at the median rank (Horovod's "
       "guide to tensor fusion and autotune)";
+  advice.cost = absl::StrCat(PercentText(median), " of the run");
   if (!negotiates) advice.lines = {{"tony.horovod.autotune", "true"}};
   return {std::move(advice)};
 }

@@ -8,10 +8,12 @@ namespace {
 constexpr char kOneConfiguration[] =
     "Hadoop's configuration is one folder; name it with tony.yarn.conf-dir or HADOOP_CONF_DIR";
 constexpr char kNoHistory[] =
-    "jobs are recorded in the folder tony.local.dir, from which `tony portal` shows them; nothing "
-    "is moved. TonY's own histories are shown by `tony portal --tony-history FOLDER`";
+    "each job's record stays in its folder, in tony.local.dir or on YARN in tony.yarn.staging-dir, "
+    "from which `tony portal` shows it; nothing is moved. TonY's own histories are shown by "
+    "`tony portal --tony-history FOLDER`";
 constexpr char kRetention[] =
-    "tony.local.history-retention says how many days jobs are kept, and `tony rm` removes them";
+    "tony.local.history-retention says how many days jobs of this machine are kept, and `tony rm` "
+    "removes them; records in an HDFS stay until somebody removes them (docs/yarn.md)";
 constexpr char kNoPortal[] =
     "`tony portal` shows jobs on 127.0.0.1, to the user who starts it, and needs no such setting; "
     "one of several users gets its certificate and its users as options (docs/portal.md)";

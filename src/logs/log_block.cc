@@ -8,7 +8,9 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "common/status_macros.h"
+#include "logs/level_filter.h"
 #include "logs/log_bytes.h"
 
 namespace tony::logs {
@@ -63,23 +65,30 @@ std::string RowText(const std::string& bytes, size_t begin, size_t size) {
 /// Takes lines out of the chunks of a search. Not thread safe.
 class Hits {
  public:
-  Hits(const LogSearch& search, LogBlock& block) : search_(search), block_(block) {}
+  Hits(const LogSearch& search, const LevelFilter& level, LogBlock& block)
+      : search_(search), level_(level), block_(block) {}
 
   /// Looks through `chunk`, which begins at `offset` of the log with a line. Returns where the
   /// search is to go on: behind the chunk, or behind the last hit if that was the last one.
   int64_t Add(const RE2& pattern, const std::string& chunk, int64_t offset) {
     chunk_ = &chunk;
     chunk_offset_ = offset;
-    size_t at = 0;
+    size_t at = 0;    // lines before this are in the block, or are not wanted
+    size_t from = 0;  // hits are looked for from here on
     re2::StringPiece found;
-    while (!full() && at < chunk.size() &&
-           pattern.Match(chunk, at, chunk.size(), RE2::UNANCHORED, &found, 1)) {
+    while (!full() && from < chunk.size() &&
+           pattern.Match(chunk, from, chunk.size(), RE2::UNANCHORED, &found, 1)) {
       const auto hit = static_cast<size_t>(found.data() - chunk.data());
       if (hit >= chunk.size()) break;
       const size_t begin = hit == 0 ? 0 : chunk.rfind('\n', hit - 1) + 1;
+      // What the pattern finds at a lower level may still be the context of a hit.
+      if (!level_.Passes(Line(begin))) {
+        from = LineEnd(begin);
+        continue;
+      }
       AddBehind(at, begin);
       AddBefore(at, begin);
-      at = AddRow(begin, true);
+      from = at = AddRow(begin, true);
       behind_ = search_.context;
     }
     if (!full()) {
@@ -96,6 +105,12 @@ class Hits {
   size_t LineEnd(size_t begin) const {
     const size_t newline = chunk_->find('\n', begin);
     return newline == std::string::npos ? chunk_->size() : newline + 1;
+  }
+
+  /// The line at `begin` of the chunk, without its '\n'.
+  absl::string_view Line(size_t begin) const {
+    return absl::StripSuffix(absl::string_view(*chunk_).substr(begin, LineEnd(begin) - begin),
+                             "\n");
   }
 
   /// Adds the line at `begin` of the chunk; returns its end.
@@ -156,6 +171,7 @@ class Hits {
   }
 
   const LogSearch& search_;
+  const LevelFilter& level_;
   LogBlock& block_;
   const std::string* chunk_ = nullptr;
   int64_t chunk_offset_ = 0;
@@ -202,10 +218,15 @@ absl::Status CheckLogPattern(const std::string& pattern) {
 absl::StatusOr<LogBlock> SearchLog(const std::string& path, const LogSearch& search,
                                    const std::function<bool()>& enough) {
   TONY_RETURN_IF_ERROR(CheckLogPattern(search.pattern));
-  const RE2 pattern(absl::StrCat("(?m:", search.pattern, ")"), PatternOptions());
+  // Without a pattern a program's lines are found by the level's words, many at a time, instead of
+  // each line by itself.
+  const bool by_words = search.pattern.empty() && search.level && !search.levels;
+  const std::string wanted = by_words ? LevelWords(*search.level) : search.pattern;
+  const RE2 pattern(absl::StrCat("(?m:", wanted, ")"), PatternOptions());
+  const LevelFilter level(by_words ? std::nullopt : search.level, search.levels);
   TONY_ASSIGN_OR_RETURN(const LogBytes log, LogBytes::Open(path));
   TONY_ASSIGN_OR_RETURN(LogBlock block, BeginBlock(log, search.offset));
-  Hits hits(search, block);
+  Hits hits(search, level, block);
   int64_t at = block.offset;
   while (at < log.size() && !hits.full() && !enough()) {
     TONY_ASSIGN_OR_RETURN(std::string chunk, log.Read(at, kChunkBytes));

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/logging.h"
 
 namespace tony::logs {
 
@@ -44,15 +45,18 @@ absl::StatusOr<LogBlock> ReadLogBlock(const std::string& path, int64_t offset, s
 /// What to look for.
 struct LogSearch {
   int64_t offset = 0;   ///< begins with the first line from here on; negative: from the end
-  std::string pattern;  ///< RE2; '^' and '$' mean a line
-  size_t context = 0;   ///< lines before and behind each hit
-  size_t hits = 100;    ///< the most
+  std::string pattern;  ///< RE2; '^' and '$' mean a line; empty: all lines
+  std::optional<LogLevel> level;  ///< only lines of this one and above, by LevelFilter
+  bool levels = false;            ///< a log of tony's own programs: lines begin with time and level
+  size_t context = 0;             ///< lines before and behind each hit
+  size_t hits = 100;              ///< the most
   size_t limit = size_t{64} * 1024;  ///< bytes of lines, after which the search ends
 };
 
-/// Returns the lines that match, with their context. The search ends early, with `next`, when
-/// enough was found or `enough` returns true, which is asked about a thousand times a second.
-/// InvalidArgument – the pattern is none. Otherwise the codes of ReadLogBlock(). Thread safe.
+/// Returns the lines that match and are of the level, with their context. The search ends early,
+/// with `next`, when enough was found or `enough` returns true, which is asked about a thousand
+/// times a second. InvalidArgument – the pattern is none. Otherwise the codes of ReadLogBlock().
+/// Thread safe.
 absl::StatusOr<LogBlock> SearchLog(const std::string& path, const LogSearch& search,
                                    const std::function<bool()>& enough);
 

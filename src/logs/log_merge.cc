@@ -12,6 +12,7 @@
 
 #include "absl/time/time.h"
 #include "common/status_macros.h"
+#include "logs/level_filter.h"
 #include "logs/log_block.h"
 #include "logs/log_reader.h"
 
@@ -79,7 +80,10 @@ struct ComesLater {
 class PageMaker {
  public:
   PageMaker(const std::vector<MergeSource>& sources, const MergeRange& range)
-      : sources_(sources), range_(range) {
+      : sources_(sources),
+        range_(range),
+        own_level_(range.level, true),
+        program_level_(range.level, false) {
     page_.next = range.place;
     if (range.pattern.empty()) return;
     RE2::Options options(RE2::Quiet);
@@ -105,10 +109,8 @@ class PageMaker {
     if (behind <= range_.place) return;
     page_.next = behind;
     if (time != 0 && time < range_.since) return;
-    if (sources_[source].levels && range_.level &&
-        LevelOfLogLine(line.text).value_or(LogLevel::kError) < *range_.level) {
-      return;
-    }
+    const LevelFilter& level = sources_[source].levels ? own_level_ : program_level_;
+    if (!level.Passes(line.text)) return;
     if (pattern_ != nullptr && !RE2::PartialMatch(line.text, *pattern_)) return;
     bytes_ += line.text.size() + kRowBytes;
     page_.rows.push_back({time, of_time_, source, std::move(line.text)});
@@ -123,6 +125,8 @@ class PageMaker {
  private:
   const std::vector<MergeSource>& sources_;
   const MergeRange& range_;
+  const LevelFilter own_level_;
+  const LevelFilter program_level_;
   MergedPage page_;
   std::unique_ptr<RE2> pattern_;
   size_t bytes_ = 0;

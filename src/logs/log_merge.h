@@ -42,7 +42,7 @@ struct MergeRange {
   std::optional<int64_t> horizon;
   bool open_ends = false;          ///< a last line without '\n' will not go on, and is a line too
   std::string pattern;             ///< RE2; empty: all lines
-  std::optional<LogLevel> level;   ///< of sources with levels only lines of this one and above
+  std::optional<LogLevel> level;   ///< only lines of this one and above, by LevelFilter
   size_t lines = 500;              ///< the most
   size_t bytes = size_t{1} << 20;  ///< of lines, some more for each, after which the page ends
 };

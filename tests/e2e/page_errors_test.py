@@ -50,6 +50,25 @@ class PageErrorsTest(page_test.Visits):
         expect(page.locator("#logs select[aria-label=Stream]")).to_have_value("stderr")
         expect(page.get_by_label("follow")).not_to_be_checked()
 
+    def assert_found_by_pattern_and_level(self, page):
+        """A pattern within the word that makes the line an error, in one log and in merged ones."""
+        expect = browsers.expect
+        lines = page.locator("#logs .line")
+        page.fill("#logs input.pattern", "ValueError|step 17$")
+        page.select_option("#logs select[aria-label=Level]", label="errors")
+        page.check("text=hide others")
+        expect(lines).to_have_count(1, timeout=DEADLINE_MILLIS)
+        expect(lines.first).to_contain_text(LINE)
+        page.fill("#logs input[list]", "worker*")
+        page.select_option("#logs select[aria-label=Stream]", label="stdout and stderr")
+        expect(lines).to_have_count(1, timeout=DEADLINE_MILLIS)
+        expect(lines.first).to_contain_text(LINE)
+        # Among the others it is a hit as well, the only one.
+        page.uncheck("text=hide others")
+        page.press("#logs input.pattern", "Enter")
+        expect(page.locator("#logs [role=status]").first).to_contain_text("1 / 1", timeout=DEADLINE_MILLIS)
+        expect(page.locator("#logs .line.current")).to_contain_text(LINE)
+
     def test_the_link_of_an_error_leads_to_its_line_while_the_job_runs_and_in_the_portal(self):
         job = self.fail_once(retries=1)
         job.wait_until_running("worker:0", "worker:1", epoch=1)
@@ -65,6 +84,7 @@ class PageErrorsTest(page_test.Visits):
         page.fill("#logs input[list]", "worker:0")
         browsers.expect(page.locator("#logs .line.current")).to_have_count(0)
         self.assert_leads_to_the_line(page)
+        self.assert_found_by_pattern_and_level(page)
         self.assert_content(page)
         self.gate.write(2)
         self.assert_succeeds(job)

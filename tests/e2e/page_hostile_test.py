@@ -16,6 +16,8 @@ from page_test import DEADLINE_MILLIS, browsers
 import integration_case
 from integration_case import conf
 
+# Also what a terminal would obey, and what turns the direction of a text.
+NAME = "{markup} \u202egpj.harmless\u2066"
 # Whatever of it were run would be seen by the page: in its title, its address or its console.
 MARKUP = "<img src=x onerror=\"document.title='taken'\"><script>document.title='taken'</script>"
 PROGRAM = """
@@ -52,15 +54,23 @@ class HostileTest(page_test.Visits):
         self.assertEqual(page.evaluate("() => window.violations"), [])
         self.assertEqual([one for one in self.complaints if but is None or but not in one], [])
 
+    def assert_nothing_unseen(self, page):
+        """No name turns the direction of what is behind it."""
+        for unseen in ("\u202e", "\u2066"):
+            self.assertNotIn(unseen, page.title() + page.locator("body").inner_text())
+            self.assertEqual(page.locator(f"[aria-label*='{unseen}'], [title*='{unseen}']").count(), 0)
+
     def test_nothing_of_it_is_obeyed(self):
         program = self.site.folder / "hostile.py"
         program.write_text(PROGRAM.format(markup=MARKUP, said=str(self.said.path), gate=str(self.gate.path)),
                            encoding="utf-8")
-        job = self.submit(f"python3 {program}", *conf(application__name=MARKUP, task__metrics_interval_ms=200))
+        job = self.submit(f"python3 {program}", *conf(application__name=NAME.format(markup=MARKUP), task__metrics_interval_ms=200))
         self.said.read()
         page = self.enter(self.site.verb("open", job.id)["url"])
         expect = browsers.expect
         expect(page.locator("h1")).to_contain_text("<img src=x", timeout=DEADLINE_MILLIS)
+        expect(page.locator("h1")).to_contain_text("\ufffdgpj.harmless\ufffd")
+        self.assert_nothing_unseen(page)
         lines = page.locator("#logs .lines")
         expect(lines).to_contain_text("safe and sound", timeout=DEADLINE_MILLIS)
         lines.focus()
@@ -90,6 +100,7 @@ class HostileTest(page_test.Visits):
         self.complaints.clear()
         portal = self.enter(self.start_portal())
         expect(portal.locator(".job .name")).to_contain_text("<img src=x", timeout=DEADLINE_MILLIS)
+        self.assert_nothing_unseen(portal)
         self.assert_harmless(portal)
 
 

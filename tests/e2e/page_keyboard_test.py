@@ -6,6 +6,7 @@ stacks, and the frame of another program.
 """
 
 import pathlib
+import re
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
@@ -132,6 +133,49 @@ class PageKeyboardTest(page_test.Visits):
         expect(first.locator("pre")).to_be_visible()
         self.assert_content(page)
         self.gate.write(2)
+        self.assert_succeeds(job)
+
+    def test_one_of_many_tasks_is_drawn_above_their_band(self):
+        job = self.submit(f"read < {self.gate.path}", workers=9, *conf(task__metrics_interval_ms=100))
+        job.wait_until_running(*(f"worker:{index}" for index in range(9)))
+        page = self.visit(job)
+        expect = browsers.expect
+        chart = page.locator("#charts [role=img]").first
+        chart.scroll_into_view_if_needed()
+        expect(chart).to_have_attribute("aria-label", re.compile("p50"), timeout=DEADLINE_MILLIS)
+        box = page.get_by_label("Task whose line is drawn as well")
+        self.tab_to(page, box)
+        page.keyboard.type("worker:99")
+        page.keyboard.press("Enter")
+        expect(box).to_have_attribute("aria-invalid", "true")
+        page.keyboard.press("Backspace")
+        # The browser's list of names, if it is open, keeps the first Enter.
+        page.keyboard.press("Escape")
+        page.keyboard.press("Enter")
+        remove = page.get_by_role("button", name="Remove the line of worker:9")
+        expect(remove).to_have_count(0)
+        page.keyboard.press("Backspace")
+        page.keyboard.type("7")
+        page.keyboard.press("Escape")
+        page.keyboard.press("Enter")
+        expect(chart).to_have_attribute("aria-label", re.compile("p50.*worker:7"), timeout=DEADLINE_MILLIS)
+        self.assertTrue(page.url.endswith("#lines=worker-7"), page.url)
+        self.picture(page, "line-above-band")
+        # A link to a section does not take it away, and the address brings it back.
+        page.get_by_role("navigation").get_by_role("link", name="Timeline").click()
+        page.wait_for_function("() => location.hash === '#timeline&lines=worker-7'")
+        page.reload()
+        page.wait_for_selector("body.live")
+        chart.scroll_into_view_if_needed()
+        expect(chart).to_have_attribute("aria-label", re.compile("p50.*worker:7"), timeout=DEADLINE_MILLIS)
+        remove = page.get_by_role("button", name="Remove the line of worker:7")
+        self.tab_to(page, remove)
+        page.keyboard.press("Enter")
+        expect(remove).to_have_count(0)
+        expect(chart).not_to_have_attribute("aria-label", re.compile("worker:7"), timeout=DEADLINE_MILLIS)
+        self.assertEqual(page.evaluate("() => window.violations"), [])
+        self.assertEqual(self.complaints, [])
+        self.gate.write(9)
         self.assert_succeeds(job)
 
     def test_the_frame_of_a_program_is_entered_and_left(self):

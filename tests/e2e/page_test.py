@@ -4,6 +4,7 @@
 `page_test.py PROGRAMS [unittest's arguments]`. Exit status 77: there is no Chromium.
 """
 
+import contextlib
 import os
 import pathlib
 import re
@@ -17,6 +18,7 @@ sys.path.insert(0, str(HERE.parent / "integration"))
 
 # pylint: disable=wrong-import-position
 import integration_case
+import machine
 import tony_cli
 from integration_case import JobTest, conf
 
@@ -84,6 +86,12 @@ def is_foreign(message, url):
     """Whether what the console shows comes from the page of a program, which has another origin."""
     place = message.location["url"]
     return place.startswith("http") and place.split("/")[:3] != url.split("/")[:3]
+
+
+def go_on(process):
+    """Lets a process that was stopped run again, if it is still there."""
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(process, signal.SIGCONT)
 
 
 class Visits(JobTest):
@@ -305,6 +313,22 @@ class PageTest(Visits):
         browsers.expect(self.row(page, "worker:1")).to_be_visible()
         self.assertTrue(page.evaluate("() => window.kept"))
         self.assertEqual(page.evaluate("() => window.violations"), [])
+
+    def test_an_application_master_that_falls_silent_is_noticed_and_so_is_its_return(self):
+        job = self.start(*conf(task__max_missed_heartbeats=300), workers=1)
+        page = self.visit(job)
+        expect, fresh = browsers.expect, page.locator(".fresh")
+        expect(fresh).to_have_text("live")
+        (master,) = machine.programs_of(job.id, "tony-am")
+        os.kill(master, signal.SIGSTOP)
+        self.addCleanup(go_on, master)
+        expect(fresh).to_contain_text("Nothing has been heard for", timeout=20_000)
+        expect(page.locator(".fresh.gone")).to_contain_text("does not answer. What you see is as of", timeout=8_000)
+        go_on(master)
+        expect(fresh).to_have_text("live", timeout=2 * DEADLINE_MILLIS)
+        self.assert_content(page)
+        self.gate.write()
+        self.assert_succeeds(job)
 
     def test_a_phone_shows_everything_without_scrolling_sideways(self):
         job = self.start()

@@ -188,6 +188,49 @@ TEST_F(LogBlockTest, PatternsThatMatchNothingOrTooMuch) {
   }
 }
 
+TEST_F(LogBlockTest, ALevelAndAPatternMayFindTheSameWord) {
+  Write("step 17\nValueError: bad batch 17\nWARNING: batch 17 is slow\nKeyError: 'x'\nfine\n");
+  LogSearch search;
+  search.pattern = "ValueError";
+  search.level = LogLevel::kError;
+  EXPECT_THAT(Rows(Search(search)), ElementsAre("8 ValueError: bad batch 17*"));
+  search.pattern = "17";
+  EXPECT_THAT(Rows(Search(search)), ElementsAre("8 ValueError: bad batch 17*"));
+  search.level = LogLevel::kWarning;
+  EXPECT_THAT(Rows(Search(search)),
+              ElementsAre("8 ValueError: bad batch 17*", "33 WARNING: batch 17 is slow*"));
+  search.level = LogLevel::kInfo;
+  EXPECT_EQ(Search(search).hits, 3U);
+  search.pattern = "";
+  EXPECT_EQ(Search(search).hits, 5U);
+  search.level = LogLevel::kError;
+  EXPECT_THAT(Rows(Search(search)),
+              ElementsAre("8 ValueError: bad batch 17*", "59 KeyError: 'x'*"));
+  // A hit of a lower level is context like any other line.
+  search.pattern = "17|x";
+  search.context = 1;
+  EXPECT_THAT(Rows(Search(search)),
+              ElementsAre("0 step 17", "8 ValueError: bad batch 17*",
+                          "33 WARNING: batch 17 is slow", "59 KeyError: 'x'*", "73 fine"));
+}
+
+TEST_F(LogBlockTest, TonysOwnLinesSayTheirLevel) {
+  const std::string time = "2001-09-09T03:46:40.100+02:00 ";
+  Write(time + "info no error so far\n" + time + "error port taken\nterminate called\n" + time +
+        "warning slow disk\n");
+  LogSearch search;
+  search.levels = true;
+  search.level = LogLevel::kError;
+  const LogBlock errors = Search(search);
+  ASSERT_EQ(errors.rows.size(), 2U);
+  EXPECT_EQ(errors.rows[0].text, time + "error port taken");
+  EXPECT_EQ(errors.rows[1].text, "terminate called");  // it has no level, as in a merge
+  search.pattern = "slow|error";
+  EXPECT_EQ(Search(search).hits, 1U);
+  search.level = LogLevel::kWarning;
+  EXPECT_EQ(Search(search).hits, 2U);
+}
+
 /// What a search must find, the slow way.
 std::vector<std::string> Expected(const std::string& text, const std::string& part) {
   std::vector<std::string> rows;

@@ -132,6 +132,17 @@ TEST_F(LogMergeTest, LinesOfTonysOwnSayThemselvesWhenTheyWereWritten) {
   EXPECT_THAT(Texts(Merge({.place = {1'000'000'000'100, 2}, .level = LogLevel::kInfo})),
               ElementsAre("1000000000500 0 the program's",
                           "1000000001000 2 2001-09-09T03:46:41.000+02:00 info running"));
+  EXPECT_THAT(Texts(Merge({.level = LogLevel::kError})),
+              ElementsAre("1000000000100 2   and more of it"));
+}
+
+TEST_F(LogMergeTest, LinesOfProgramsAreOfALevelByTheirWords) {
+  Append(0, "step 17\nValueError: bad batch 17\nKeyError: 1\n", 10);
+  Append(1, "warnings.warn(17)\n", 10);
+  EXPECT_THAT(Texts(Merge({.pattern = "ValueError|17", .level = LogLevel::kError})),
+              ElementsAre("10 0 ValueError: bad batch 17"));
+  EXPECT_THAT(Texts(Merge({.pattern = "17", .level = LogLevel::kWarning})),
+              ElementsAre("10 0 ValueError: bad batch 17", "10 1 warnings.warn(17)"));
 }
 
 TEST_F(LogMergeTest, OldLinesAreSkippedAcrossSegments) {

@@ -163,6 +163,7 @@ void NodeLogs::Search(const web::LogName& name, const logs::LogSearch& search, A
   pattern.set_pattern(search.pattern);
   pattern.set_context(static_cast<int32_t>(search.context));
   pattern.set_hits(static_cast<int32_t>(search.hits));
+  if (search.level) pattern.set_level(LogLevelName(*search.level));
   AskForBlock(std::move(question), std::move(take));
 }
 

@@ -50,12 +50,20 @@ size_t Within(int64_t value, int64_t least, int64_t most) {
   return static_cast<size_t>(std::clamp(value, least, most));
 }
 
-logs::LogSearch SearchOf(const v1::ReadLog& wish) {
+/// No level is wanted where `name` is empty. InvalidArgument – there is no such level.
+absl::StatusOr<std::optional<LogLevel>> LevelOf(const std::string& name) {
+  if (name.empty()) return std::nullopt;
+  return ParseLogLevel(name);
+}
+
+absl::StatusOr<logs::LogSearch> SearchOf(const v1::ReadLog& wish) {
   logs::LogSearch search;
   search.offset = wish.offset();
   search.pattern = wish.search().pattern();
   search.context = Within(wish.search().context(), 0, 100);
   search.hits = Within(wish.search().hits(), 1, 1000);
+  TONY_ASSIGN_OR_RETURN(search.level, LevelOf(wish.search().level()));
+  search.levels = wish.stream() == v1::ReadLog::EXECUTOR;
   search.limit = Within(wish.limit_bytes(), 1, LogAnswers::kMostBytes);
   return search;
 }
@@ -129,9 +137,7 @@ absl::StatusOr<logs::MergeRange> RangeOf(const v1::ReadLog& wish) {
   range.pattern = merge.pattern();
   range.lines = Within(merge.lines(), 1, 5000);
   range.bytes = Within(wish.limit_bytes(), 1, LogAnswers::kMostBytes);
-  if (!merge.level().empty()) {
-    TONY_ASSIGN_OR_RETURN(range.level, ParseLogLevel(merge.level()));
-  }
+  TONY_ASSIGN_OR_RETURN(range.level, LevelOf(merge.level()));
   return range;
 }
 
@@ -220,14 +226,15 @@ void LogAnswers::AnswerFromOne(const v1::ReadLog& wish) {
   const std::optional<logs::ContainerLogFile> file = FileOf(wish);
   if (!file) return take(absl::NotFoundError("the container cannot have such a log"));
   const std::string path = absl::StrCat(folder_, "/", logs::ContainerLogName(*file));
-  const logs::LogSearch search = SearchOf(wish);
+  const absl::StatusOr<logs::LogSearch> search = SearchOf(wish);
+  if (!search.ok()) return take(search.status());
   if (wish.raw()) {
-    return Run(wish.request(), [path, search](const auto&) {
-      return ReadBytes(path, search.offset, search.limit);
+    return Run(wish.request(), [path, offset = search->offset, limit = search->limit](const auto&) {
+      return ReadBytes(path, offset, limit);
     });
   }
-  if (wish.has_search()) return lookup_.Search(path, search, nullptr, take);
-  lookup_.ReadBlock(path, search.offset, search.limit, nullptr, take);
+  if (wish.has_search()) return lookup_.Search(path, *search, nullptr, take);
+  lookup_.ReadBlock(path, search->offset, search->limit, nullptr, take);
 }
 
 }  // namespace tony::executor

@@ -5,6 +5,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "common/logging.h"
 #include "core/model/task_path.h"
 #include "web/api/api.h"
 #include "web/api/render.h"
@@ -13,6 +14,11 @@ namespace tony::web {
 namespace {
 
 constexpr size_t kMostPattern = 1024;
+
+/// The level that a request for lines names; empty: all.
+std::string LevelIn(Parameters& parameters) {
+  return parameters.Choice("level", {"debug", "info", "warning", "error"}, "");
+}
 
 HttpResponse Elsewhere(const std::string& job_id) {
   const std::string command = absl::StrCat("tony logs ", job_id);
@@ -100,6 +106,7 @@ void Api::ShowLog(const Call& call) {
   search.pattern = parameters.Text("match", kMostPattern);
   search.context = static_cast<size_t>(parameters.Number("context", 0, 100, 0));
   search.hits = static_cast<size_t>(parameters.Number("hits", 1, 1000, 100));
+  if (const auto level = ParseLogLevel(LevelIn(parameters)); level.ok()) search.level = *level;
   if (!raw && parameters.problem()) {
     return call.respond(ProblemResponse(400, *parameters.problem()));
   }
@@ -123,7 +130,8 @@ void Api::ShowLog(const Call& call) {
                                   respond(std::move(response));
                                 });
   }
-  const bool searching = !search.pattern.empty();
+  search.levels = name->stream == "am" || name->stream == "executor";
+  const bool searching = !search.pattern.empty() || search.level;
   const auto take = Answering<logs::LogBlock>(
       call.respond, call.job,
       [searching](const auto& block) { return BlockJson(block, searching); });
@@ -145,7 +153,7 @@ void Api::MergeLogs(const Call& call) {
   wish.executor = has("executor");
   wish.since_millis = parameters.Number("since", 0, kLargestNumber, -1);
   wish.match = parameters.Text("match", kMostPattern);
-  wish.level = parameters.Choice("level", {"debug", "info", "warning", "error"}, "");
+  wish.level = LevelIn(parameters);
   wish.limit = static_cast<size_t>(parameters.Number("limit", 1, 5000, 500));
   const std::string cursor = parameters.Word("cursor", 512, "_.-");
   if (parameters.problem()) return call.respond(ProblemResponse(400, *parameters.problem()));

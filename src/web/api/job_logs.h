@@ -42,7 +42,7 @@ struct MergeWish {
   int64_t since_millis = -1;          ///< -1: from the start
   std::optional<MergeCursor> cursor;  ///< MergedLines::next of the page before
   std::string match;                  ///< RE2; empty: all lines
-  std::string level;                  ///< "info"; empty: all
+  std::string level;                  ///< "info": this one and above; empty: all
   size_t limit = 500;
 };
 

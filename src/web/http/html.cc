@@ -2,13 +2,35 @@
 #include "web/http/html.h"
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/string_view.h"
 
 namespace tony::web {
+namespace {
+
+/// U+FFFD.
+constexpr char kReplacement[] = "\xEF\xBF\xBD";
+
+/// The length in bytes of the character at the start of `text` if it turns the direction of the
+/// text behind it, so that a name could show what it does not say (U+061C, U+200E, U+200F, U+202A
+/// to U+202E, U+2066 to U+2069); 0: it does not.
+size_t DirectionSize(absl::string_view text) {
+  if (absl::StartsWith(text, "\xD8\x9C")) return 2;
+  if (text.size() < 3 || text[0] != '\xE2') return 0;
+  const auto last = static_cast<unsigned char>(text[2]);
+  const bool marks = text[1] == '\x80' && (last == 0x8E || last == 0x8F);
+  const bool embeddings = text[1] == '\x80' && last >= 0xAA && last <= 0xAE;
+  const bool isolates = text[1] == '\x81' && last >= 0xA6 && last <= 0xA9;
+  return marks || embeddings || isolates ? 3 : 0;
+}
+
+}  // namespace
 
 std::string Escape(const std::string& text) {
   std::string escaped;
   escaped.reserve(text.size() + text.size() / 8);
-  for (const char byte : text) {
+  for (size_t at = 0; at < text.size(); ++at) {
+    const char byte = text[at];
     switch (byte) {
       case '&':
         escaped += "&amp;";
@@ -30,8 +52,11 @@ std::string Escape(const std::string& text) {
         escaped += byte;
         break;
       default:
-        if (absl::ascii_iscntrl(static_cast<unsigned char>(byte))) {
-          escaped += "\xEF\xBF\xBD";
+        if (const size_t size = DirectionSize(absl::string_view(text).substr(at)); size > 0) {
+          escaped += kReplacement;
+          at += size - 1;
+        } else if (absl::ascii_iscntrl(static_cast<unsigned char>(byte))) {
+          escaped += kReplacement;
         } else {
           escaped += byte;
         }

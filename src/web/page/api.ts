@@ -54,12 +54,23 @@ export async function getJson<T>(address: string, signal?: AbortSignal): Promise
   }
 }
 
+/** What to say of an error that getJson() or postJson() has thrown; `who`: "The portal". */
+export function sentenceOf(error: unknown, who: string): string {
+  if (error instanceof Problem) return error.message;
+  if (error instanceof TypeError) return `${who} does not answer.`;
+  if (error instanceof SyntaxError) return `${who} has sent an answer that cannot be read.`;
+  const { name, message } = error as Error;
+  const late = name === "AbortError" || name === "TimeoutError";
+  return late ? `${who} has not answered in time.` : `${who} cannot be asked: ${message}`;
+}
+
 /** Posts JSON to a resource that changes something. Throws as getJson() does. */
 export async function postJson(address: string, body: object): Promise<void> {
   const response = await fetch(address, {
     method: "POST",
     headers: { "Content-Type": "application/json", Accept: "application/json" },
     body: JSON.stringify(body),
+    signal: AbortSignal.timeout(kDeadlineMillis),
   });
   if (!response.ok) throw await problemOf(response);
 }

@@ -1,5 +1,5 @@
 // What a chart draws: lines of single tasks, or bands over the tasks of a type. Pure.
-import { taskPath } from "./format";
+import { taskParts, taskPath } from "./format";
 import type { Metrics, Series } from "./types";
 
 /** From so many tasks on a type is drawn as a band: twenty coloured lines cannot be read. */
@@ -30,16 +30,66 @@ interface Type {
   instances: number;
 }
 
-/** The query for the job's metrics: small types task by task, large ones as bands. */
-export function seriesWanted(types: Type[]): { tasks: string; types: string } {
-  const tasks: string[] = [];
-  const bands: string[] = [];
-  for (const type of types) {
-    const single = type.instances < kLeastForBands && tasks.length + type.instances <= kMostLines;
-    if (!single) bands.push(type.name);
-    else for (let i = 0; i < type.instances; ++i) tasks.push(taskPath(`${type.name}:${i}`));
+/** A type of which not all tasks are drawn, neither as lines nor in a band. */
+export interface LeftOut {
+  type: string;
+  drawn: number;
+  instances: number;
+}
+
+/** What is asked for, as the API's parameters, and what is not. */
+export interface WantedSeries {
+  tasks: string;
+  types: string;
+  leftOut: LeftOut[];
+}
+
+/** How many tasks of each small type are drawn: the first one of each, then the second ones, as far as there is room. */
+function shares(small: Type[]): number[] {
+  const drawn = small.map(() => 0);
+  let room = kMostLines;
+  for (let index = 0; index < kLeastForBands; ++index) {
+    small.forEach((type, at) => {
+      if (index >= type.instances || room === 0) return;
+      drawn[at] += 1;
+      room -= 1;
+    });
   }
-  return { tasks: tasks.join(","), types: bands.slice(0, kMostBands).join(",") };
+  return drawn;
+}
+
+/** The series of a chart: small types task by task, since the server makes no bands of them, large ones as bands, and the
+ * lines of `chosen` tasks ("worker:3"). */
+export function seriesWanted(types: Type[], chosen: string[] = []): WantedSeries {
+  const small = types.filter((type) => type.instances < kLeastForBands);
+  const large = types.filter((type) => type.instances >= kLeastForBands);
+  const drawn = shares(small);
+  const first = small.flatMap((type, at) => Array.from({ length: drawn[at] }, (_, i) => `${type.name}:${i}`));
+  const tasks = [...new Set([...first, ...chosen])];
+  const count = (type: Type) => tasks.filter((task) => taskParts(task)[0] === type.name).length;
+  const left = [...small, ...large.slice(kMostBands)].map((type) => ({
+    type: type.name,
+    drawn: count(type),
+    instances: type.instances,
+  }));
+  return {
+    tasks: tasks.map(taskPath).join(","),
+    types: large.slice(0, kMostBands).map((type) => type.name).join(","),
+    leftOut: left.filter((type) => type.drawn < type.instances),
+  };
+}
+
+/** At most so many types are named. */
+const kMostNamed = 5;
+
+/** "Not drawn: 5 of 7 tasks of ps, …"; empty: nothing is left out. */
+export function leftOutText(leftOut: LeftOut[]): string {
+  if (leftOut.length === 0) return "";
+  const named = leftOut
+    .slice(0, kMostNamed)
+    .map(({ type, drawn, instances }) => `${instances - drawn} of ${instances} tasks of ${type}`);
+  const more = leftOut.length - named.length;
+  return `Not drawn: ${named.join(", ")}${more > 0 ? `, and some of ${more} more types` : ""}.`;
 }
 
 /** The five lines of a type's band, upper edge first; null if one of them is missing. */

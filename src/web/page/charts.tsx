@@ -2,7 +2,9 @@
 import { h } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { getJson, jobAddress, Problem } from "./api";
-import { chartOf, seriesWanted, type Chart } from "./chart_data";
+import { chartOf, leftOutText, seriesWanted, type Chart, type WantedSeries } from "./chart_data";
+import { ChosenLines, useChosenLines } from "./chosen_lines_box";
+import { shownName } from "./log_text";
 import { Plot } from "./plot";
 import { marksWithin, type RestartMark } from "./restart_marks";
 import type { Job, Meaning, Metrics } from "./types";
@@ -34,6 +36,7 @@ function useInView() {
 interface CardProps {
   job: Job;
   meaning: Meaning;
+  wanted: WantedSeries;
   now: number;
   utc: boolean;
   range: number | null;
@@ -43,17 +46,17 @@ interface CardProps {
 
 const kEmpty: Chart = { times: [], lines: [], bands: [] };
 
-function ChartCard({ job, meaning, now, utc, range, alive, restarts }: CardProps) {
+function ChartCard({ job, meaning, wanted, now, utc, range, alive, restarts }: CardProps) {
   const { element, inView } = useInView();
   const [chart, setChart] = useState(kEmpty);
   const [shown, setShown] = useState({ from: job.submitted_millis ?? now, to: now });
   const [trouble, setTrouble] = useState("");
-  const wanted = useMemo(() => seriesWanted(job.types), [job.types.map((type) => type.name + type.instances).join()]);
+  const { tasks, types } = wanted;
   const load = async (signal: AbortSignal) => {
     const to = job.ended_millis ?? Math.max(now, job.now_millis);
     const begin = job.submitted_millis ?? to - 1;
     const from = range === null ? begin : Math.max(begin, to - range);
-    const query = { names: meaning.name, ...wanted, from: Math.floor(from), to: Math.ceil(to), points: kPoints };
+    const query = { names: meaning.name, tasks, types, from: Math.floor(from), to: Math.ceil(to), points: kPoints };
     try {
       const metrics = await getJson<Metrics>(jobAddress(job.id, "metrics", query), signal);
       setChart(chartOf(metrics, meaning.name));
@@ -64,10 +67,10 @@ function ChartCard({ job, meaning, now, utc, range, alive, restarts }: CardProps
     }
   };
   const marks = useMemo(() => marksWithin(restarts, wanted, shown.from, shown.to), [restarts, wanted, shown]);
-  useRefresh(load, inView ? kRefreshMillis : null, [inView, range, wanted.tasks, wanted.types, alive]);
+  useRefresh(load, inView ? kRefreshMillis : null, [inView, range, tasks, types, alive]);
   return (
     <div ref={element} class="card chart-card">
-      <Plot chart={chart} unit={meaning.unit} title={meaning.title} utc={utc} restarts={marks} {...shown} />
+      <Plot chart={chart} unit={meaning.unit} title={shownName(meaning.title)} utc={utc} restarts={marks} {...shown} />
       {trouble && <p class="quiet">{trouble}</p>}
     </div>
   );
@@ -90,6 +93,11 @@ interface Props {
 
 export function Charts({ job, meanings, now, utc, alive, restarts }: Props) {
   const [range, setRange] = useState<number | null>(null);
+  const [chosen, choose] = useChosenLines();
+  const types = job.types.map((type) => `${type.name} ${type.instances}`).join();
+  const wanted = useMemo(() => seriesWanted(job.types, chosen), [types, chosen]);
+  // Where all tasks are lines already, there is nothing to choose.
+  const choice = wanted.types !== "" || wanted.leftOut.length > 0 || chosen.length > 0;
   if (meanings.length === 0) return null;
   return (
     <section id="charts">
@@ -102,17 +110,20 @@ export function Charts({ job, meanings, now, utc, alive, restarts }: Props) {
             </button>
           ))}
         </span>
+        {choice && <ChosenLines types={job.types} chosen={chosen} choose={choose} />}
         <span class="legend">
           {restarts.some((mark) => mark.task === null) && <span class="phase restart">job restarted</span>}
           {restarts.some((mark) => mark.task !== null) && <span class="phase task-restart">task restarted</span>}
         </span>
       </div>
+      {wanted.leftOut.length > 0 && <p class="quiet">{leftOutText(wanted.leftOut)}</p>}
       <div class="charts">
         {usefulFirst(meanings).map((meaning) => (
           <ChartCard
             key={meaning.name}
             job={job}
             meaning={meaning}
+            wanted={wanted}
             now={now}
             utc={utc}
             range={range}

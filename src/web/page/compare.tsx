@@ -1,10 +1,11 @@
 // Two jobs side by side: how they ended, what they used, and the keys whose values differ.
 import { Fragment, h } from "preact";
 import { useState } from "preact/hooks";
-import { getJson, jobAddress } from "./api";
+import { getJson, jobAddress, sentenceOf } from "./api";
 import { differingKeys, facts, figureQuery, figures, type Difference, type Side } from "./compare_data";
 import { Badge } from "./first";
 import { dateTime } from "./format";
+import { jobTitle, shownText } from "./log_text";
 import { useRefresh } from "./refresh";
 import type { ConfigKey, Job, Meaning, Metrics } from "./types";
 
@@ -48,7 +49,7 @@ function Table({ title, rows, heads, empty }: { title: string; rows: Difference[
                   <th scope="row">{name}</th>
                   {values.map((value, side) => (
                     <td key={side} data-side={heads[side]}>
-                      {value === null ? <span class="quiet">–</span> : value === "" ? <span class="quiet">(empty)</span> : value}
+                      {value === null ? <span class="quiet">–</span> : value === "" ? <span class="quiet">(empty)</span> : shownText(value)}
                     </td>
                   ))}
                 </tr>
@@ -67,7 +68,7 @@ function Head({ address, side, utc }: { address: string; side: Side; utc: boolea
   return (
     <div class="card">
       <h2>
-        <a href={`jobs/${encodeURIComponent(address)}/`}>{job.name || job.id}</a> <Badge state={job.state} />
+        <a href={`jobs/${encodeURIComponent(address)}/`}>{jobTitle(job)}</a> <Badge state={job.state} />
       </h2>
       <p class="quiet">
         {job.id}
@@ -89,13 +90,13 @@ export function Compare({ jobs, utc, close }: { jobs: [string, string]; utc: boo
         setSides([loaded[0], loaded[1]]);
         setTrouble("");
       } catch (error) {
-        if (!signal.aborted) setTrouble(error instanceof TypeError ? "The portal does not answer." : String(error));
+        if (!signal.aborted) setTrouble(sentenceOf(error, "The portal"));
       }
     },
     over ? null : kRefreshMillis,
     [jobs.join()],
   );
-  const heads = sides?.map(({ job }) => job.name ?? job.id) ?? [];
+  const heads = sides?.map(({ job }) => jobTitle(job)) ?? [];
   // Runs of one name are told apart by their ids.
   const names = sides && heads[0] === heads[1] ? sides.map(({ job }) => job.id) : heads;
   return (

@@ -58,7 +58,8 @@ export function figureQuery(job: Job, meanings: Meaning[]) {
   const end = job.ended_millis ?? job.now_millis;
   const begin = Math.min(job.submitted_millis ?? end - 1, end - 1);
   const points = Math.max(1, Math.min(kMostPoints, Math.floor(kMostValues / Math.max(1, series))));
-  return { names: names.join(), ...wanted, from: begin, to: end + 1, points };
+  const { tasks, types } = wanted;
+  return { names: names.join(), tasks, types, from: begin, to: end + 1, points };
 }
 
 type Way = "highest" | "average" | "last";
@@ -88,6 +89,7 @@ function figureOfType(all: Series[], way: Way): number | null {
 export function figures(sides: [Side, Side]): Difference[] {
   const meanings = new Map(sides.flatMap((side) => side.meanings.map((meaning) => [meaning.name, meaning] as const)));
   const types = [...new Set(sides.flatMap((side) => side.job.types.map((type) => type.name)))];
+  const partly = new Set(sides.flatMap((side) => seriesWanted(side.job.types).leftOut.map(({ type }) => type)));
   const wanted: [string, Way][] = [
     ...kFigures,
     ...[...meanings.keys()].filter((name) => name.startsWith("report.")).map((name): [string, "last"] => [name, "last"]),
@@ -103,7 +105,7 @@ export function figures(sides: [Side, Side]): Difference[] {
         return value === null ? null : quantity(value, meaning.unit);
       }) as Difference["values"];
       if (values[0] === null && values[1] === null) continue;
-      rows.push({ name: `${meaning.title}, ${way} of ${type}`, values });
+      rows.push({ name: `${meaning.title}, ${way} of ${partly.has(type) ? "some tasks of " : ""}${type}`, values });
     }
   }
   return rows;

@@ -2,6 +2,7 @@
 import { Fragment, h } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { dateTime, duration } from "./format";
+import { shownText } from "./log_text";
 import type { Advice, ConfigKey, Job, PreviousConfig } from "./types";
 
 /** What has changed since the last successful run of the job. */
@@ -9,7 +10,7 @@ function Changes({ previous, wanted }: { previous: PreviousConfig; wanted: strin
   const shown = previous.changes.filter(
     (one) => !wanted || `${one.key} ${one.value ?? ""} ${one.previous ?? ""}`.toLowerCase().includes(wanted),
   );
-  const cell = (value: string | null) => (value === null ? <span class="quiet">not set</span> : <code>{value}</code>);
+  const cell = (value: string | null) => (value === null ? <span class="quiet">not set</span> : <code>{shownText(value)}</code>);
   return (
     <div class="wide">
       <table class="keys">
@@ -64,7 +65,7 @@ function Keys({ keys, wanted, all }: { keys: ConfigKey[]; wanted: string; all: b
                 {!key.known && <span class="quiet"> not a key of tony's</span>}
               </th>
               <td data-column="Value">
-                <code>{key.value}</code>
+                <code>{shownText(key.value)}</code>
               </td>
               <td class="quiet" data-column="Default">
                 {key.default === null ? "–" : <code>{key.default}</code>}

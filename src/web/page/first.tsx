@@ -2,7 +2,7 @@
 import { Fragment, h } from "preact";
 import { useState } from "preact/hooks";
 import { dateTime, duration, jobAge, stateClass } from "./format";
-import { cleaned } from "./log_text";
+import { cleaned, shownName } from "./log_text";
 import type { Connection } from "./store";
 import type { LogPlace } from "./log_window";
 import type { Errors, FoundError, Job } from "./types";
@@ -39,7 +39,7 @@ export function Head({ job, now, utc, proxied, onUtc }: HeadProps) {
       )}
       <div class="title">
         <h1>
-          {job.name || "Job"} <Badge state={job.state} />
+          {shownName(job.name) || "Job"} <Badge state={job.state} />
         </h1>
         <StopButton job={job} proxied={proxied} />
       </div>
@@ -47,8 +47,8 @@ export function Head({ job, now, utc, proxied, onUtc }: HeadProps) {
         <Fact name="Job">
           <code>{job.id}</code>
         </Fact>
-        <Fact name="User">{job.user}</Fact>
-        <Fact name="Framework">{job.framework}</Fact>
+        <Fact name="User">{shownName(job.user)}</Fact>
+        <Fact name="Framework">{shownName(job.framework)}</Fact>
         <Fact name="Backend">{job.backend}</Fact>
         {job.submitted_millis !== null && <Fact name="Submitted">{dateTime(job.submitted_millis, utc)}</Fact>}
         <Fact name={job.ended_millis ? "Ran for" : "Age"}>{duration(jobAge(job, now))}</Fact>
@@ -63,13 +63,15 @@ export function Head({ job, now, utc, proxied, onUtc }: HeadProps) {
   );
 }
 
-/** How current the page is; role=status, so that screen readers tell of a change. */
+/** How current the page is, where `now` is the browser's own clock; role=status, so that screen readers tell of a change. */
 export function Freshness({ connection, now, utc }: { connection: Connection; now: number; utc: boolean }) {
   switch (connection.kind) {
     case "live":
       return <p class="fresh live">live</p>;
     case "polling":
       return <p class="fresh live">renewed every 2 s</p>;
+    case "silent":
+      return <p class="fresh doubt">Nothing has been heard for {duration(now - connection.since)}; asking again …</p>;
     case "recorded":
       return <p class="fresh">from the job's history</p>;
     case "over":
@@ -83,7 +85,8 @@ export function Freshness({ connection, now, utc }: { connection: Connection; no
       return (
         <p class="fresh gone" role="status">
           {connection.reason} {connection.command && <code>{connection.command}</code>} What you see is as of{" "}
-          {dateTime(connection.since, utc)}; next try in {duration(connection.retryAt - now)}.
+          {dateTime(connection.since, utc)};{" "}
+          {connection.retryAt > now ? `next try in ${duration(connection.retryAt - now)}` : "trying now"}.
         </p>
       );
     default:

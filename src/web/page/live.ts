@@ -2,8 +2,8 @@
 // what happens when nobody answers.
 //
 //   load ──▶ stream ──bye, broken──▶ load        A page without a stream begins with load when it is shown.
-//     │       ▲  │
-//     │  place│  │hidden, and the place is wanted; no byte for 5 s
+//     │       ▲  │  ╲ silent for 18 s: is somebody there? no answer within 5 s ──▶ gone
+//     │  place│  │hidden, and the place is wanted; no byte at first, for 5 s
 //     │       │  ▼
 //     ├────▶ poll each 2 s, 10 s when hidden
 //     └─nobody answers──▶ gone ──1 s, 2 s, … 30 s──▶ load
@@ -28,8 +28,18 @@ export interface Browser {
 }
 
 export const kFirstByteMillis = 5_000;
-/** The server sends a comment each 15 s. */
-export const kSilenceMillis = 40_000;
+/** The server sends a comment each 15 s. A stream that is silent for longer is doubted: it may be that the server is
+ * busy, so it is asked for something small before the page says that nobody answers. */
+export const kSilenceMillis = 18_000;
+export const kDoubtAnswerMillis = 5_000;
+/** So long the job's state may take; it is small, and the server has it at hand. */
+export const kAnswerMillis = 20_000;
+/** After this much of it the page says that it waits. */
+export const kSlowMillis = 10_000;
+/** The same for a page that has said so already: the next try begins sooner. */
+export const kRetryAnswerMillis = 10_000;
+/** The tasks' rows may be many. */
+export const kTasksMillis = 40_000;
 export const kPollMillis = 2_000;
 export const kHiddenPollMillis = 10_000;
 export const kLongestRetryMillis = 30_000;
@@ -49,6 +59,8 @@ export class Live {
   private job: Job | null = null;
   private failures = 0;
   private goneSince = 0;
+  /** When the server said something last; 0: never. */
+  private heardAt = 0;
   private mayStream: boolean;
   private abort = new AbortController();
   private cancelTimer: () => void = () => {};
@@ -126,12 +138,42 @@ export class Live {
     this.cancelTimer = this.browser.later(millis, action);
   }
 
+  /** Fetches JSON, for at most `millis`. Throws as getJson() does. */
+  private async ask<T>(address: string, signal: AbortSignal, millis: number): Promise<T> {
+    const abort = new AbortController();
+    const forward = () => abort.abort();
+    signal.addEventListener("abort", forward);
+    if (signal.aborted) forward();
+    const cancel = this.browser.later(millis, forward);
+    try {
+      const answer = await this.get<T>(address, abort.signal);
+      this.heardAt = this.browser.now();
+      return answer;
+    } finally {
+      cancel();
+      signal.removeEventListener("abort", forward);
+    }
+  }
+
+  /** Fetches the job's state, and says so when that takes long. */
+  private askForJob<T>(address: string, signal: AbortSignal): Promise<T> {
+    const gone = this.goneSince !== 0;
+    if (this.job && !gone) this.wait(kSlowMillis, () => this.doubt());
+    return this.ask<T>(address, signal, gone ? kRetryAnswerMillis : kAnswerMillis);
+  }
+
+  private doubt(): void {
+    this.tell({ kind: "connection", connection: { kind: "silent", since: this.heardAt } });
+  }
+
   /** Fetches everything, and goes on with the stream or with polling. */
   private async load(): Promise<void> {
     this.halt();
     const signal = this.abort.signal;
     try {
-      const job = (await this.get<{ jobs: Job[] }>("api/v1/jobs", signal)).jobs[0];
+      const job = (await this.askForJob<{ jobs: Job[] }>("api/v1/jobs", signal)).jobs[0];
+      if (signal.aborted) return;
+      this.cancelTimer();
       if (!job) throw new Problem(404, "The server knows of no job.");
       const tasks = await this.loadTasks(job.id, signal);
       const placed = !isPast(job) && (await this.takePlace(signal));
@@ -152,7 +194,7 @@ export class Live {
     let cursor: string | undefined;
     do {
       const address = jobAddress(job, "tasks", { limit: 10_000, cursor });
-      const page = await this.get<TaskTable>(address, signal);
+      const page = await this.ask<TaskTable>(address, signal, kTasksMillis);
       pages.push(page);
       cursor = page.next ?? undefined;
     } while (cursor);
@@ -175,7 +217,9 @@ export class Live {
     const signal = this.abort.signal;
     try {
       const placed = await this.takePlace(signal);
-      const job = await this.get<Job>(jobAddress(this.job!.id, ""), signal);
+      const job = await this.askForJob<Job>(jobAddress(this.job!.id, ""), signal);
+      if (signal.aborted) return;
+      this.cancelTimer();
       if (job.incarnation !== this.job!.incarnation || isPast(job)) return void this.load();
       const changed = job.sequence !== this.job!.sequence;
       this.arrived(job);
@@ -191,17 +235,33 @@ export class Live {
     }
   }
 
-  /** Reads the stream until it ends. If it says nothing at first, polling takes its place for good. */
+  /** Reads the stream until it ends. If it says nothing at first, polling takes its place for good; if it falls silent
+   * later, the server is asked whether it is still there. */
   private async stream(job: Job, signal: AbortSignal): Promise<void> {
     const abort = new AbortController();
     const forward = () => abort.abort();
     signal.addEventListener("abort", forward);
     let heard = false;
-    const watch = () =>
-      this.wait(heard ? kSilenceMillis : kFirstByteMillis, () => {
-        if (!heard) this.mayStream = false;
-        abort.abort();
-      });
+    let doubted = false;
+    let doubts = 0;
+    let failure: unknown = null;
+    const doubt = async () => {
+      const mine = ++doubts;
+      doubted = true;
+      this.doubt();
+      const asked = this.ask(jobAddress(job.id, ""), abort.signal, kDoubtAnswerMillis);
+      const problem: unknown = await asked.then(() => null, (error) => error);
+      // If the stream spoke meanwhile, the answer does not matter.
+      if (mine !== doubts || !doubted) return;
+      // Either nobody is there, or this stream is dead.
+      failure = problem;
+      abort.abort();
+    };
+    const mute = () => {
+      this.mayStream = false;
+      abort.abort();
+    };
+    const watch = () => this.wait(heard ? kSilenceMillis : kFirstByteMillis, heard ? () => void doubt() : mute);
     watch();
     try {
       const address = jobAddress(job.id, "events", { after: job.sequence });
@@ -217,6 +277,9 @@ export class Live {
       }
       await this.read(response, () => {
         heard = true;
+        this.heardAt = this.browser.now();
+        if (doubted) this.tell({ kind: "connection", connection: { kind: "live" } });
+        doubted = false;
         watch();
       });
     } catch (error) {
@@ -226,7 +289,8 @@ export class Live {
       signal.removeEventListener("abort", forward);
       if (!signal.aborted) this.leavePlace();
     }
-    // The stream has ended, or it was silent for too long: a new snapshot says how things are.
+    if (failure && !signal.aborted) return this.lost(failure);
+    // The stream has ended, or it alone was silent for too long: a new snapshot says how things are.
     if (!signal.aborted) this.wait(heard ? 1_000 : 0, () => void this.load());
   }
 
@@ -264,7 +328,7 @@ export class Live {
   private lost(error: unknown): void {
     this.leavePlace();
     const now = this.browser.now();
-    if (this.goneSince === 0) this.goneSince = now;
+    if (this.goneSince === 0) this.goneSince = this.heardAt || now;
     const delay = retryMillis(this.failures);
     this.failures += 1;
     const refused = error instanceof Problem;

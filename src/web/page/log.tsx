@@ -2,7 +2,6 @@
 import { h } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { taskPath } from "./format";
-import { combined } from "./log_text";
 import { MergedLog } from "./log_merged";
 import { OneLog } from "./log_one";
 import type { LogPlace } from "./log_window";
@@ -119,10 +118,10 @@ export function Logs({ job, tasks, chosen, choose, alive, utc, now }: Props) {
   const [typed, setTyped] = useState("");
   const [level, setLevel] = useState("");
   const [hideOthers, setHideOthers] = useState(false);
-  const [jump, setJump] = useState({ pattern: "", turn: 0 });
+  const [jump, setJump] = useState({ pattern: "", level: "", turn: 0 });
   // All of a long job's logs would be read for their end, so the newest part is offered first.
   const [range, setRange] = useState(600_000);
-  const pattern = combined(usePaused(typed, 300), level);
+  const pattern = usePaused(typed, 300);
 
   const name = chosen.task;
   const merged = name.endsWith("*");
@@ -187,12 +186,12 @@ export function Logs({ job, tasks, chosen, choose, alive, utc, now }: Props) {
           maxLength={500}
           value={typed}
           onInput={(event) => setTyped(event.currentTarget.value)}
-          onKeyDown={(event) => event.key === "Enter" && setJump({ pattern: combined(typed, level), turn: jump.turn + 1 })}
+          onKeyDown={(event) => event.key === "Enter" && setJump({ pattern: typed, level, turn: jump.turn + 1 })}
         />
         <select aria-label="Level" value={level} onChange={(event) => setLevel(event.currentTarget.value)}>
           <option value="">all levels</option>
-          <option value="warnings">warnings and errors</option>
-          <option value="errors">errors</option>
+          <option value="warning">warnings and errors</option>
+          <option value="error">errors</option>
         </select>
         <label>
           <input type="checkbox" checked={hideOthers} onChange={(event) => setHideOthers(event.currentTarget.checked)} /> hide
@@ -201,8 +200,8 @@ export function Logs({ job, tasks, chosen, choose, alive, utc, now }: Props) {
         <button
           onClick={() => {
             setTyped("");
-            setLevel("errors");
-            setJump({ pattern: combined("", "errors"), turn: jump.turn + 1 });
+            setLevel("error");
+            setJump({ pattern: "", level: "error", turn: jump.turn + 1 });
           }}
         >
           First error
@@ -214,6 +213,7 @@ export function Logs({ job, tasks, chosen, choose, alive, utc, now }: Props) {
           type={name.slice(0, -1)}
           streams={stream}
           pattern={pattern}
+          level={level}
           hideOthers={hideOthers}
           alive={alive}
           utc={utc}
@@ -227,6 +227,7 @@ export function Logs({ job, tasks, chosen, choose, alive, utc, now }: Props) {
           attempt={usedAttempt}
           stream={usedStream}
           pattern={pattern}
+          level={level}
           hideOthers={hideOthers}
           alive={alive}
           jump={jump}

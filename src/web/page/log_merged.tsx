@@ -1,10 +1,10 @@
 // The logs of several tasks as one, by time.
 import { Fragment, h } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { getJson, jobAddress } from "./api";
+import { getJson, jobAddress, sentenceOf } from "./api";
 import { clock } from "./format";
 import { Lines, type ShownLine } from "./lines";
-import { nextHit, taskColor } from "./log_text";
+import { isOfLevel, looksFor, nextHit, patternToMark, taskColor, type Wanted } from "./log_text";
 import { isHit, markerOf } from "./marker";
 import { heldRows, kNoLines, linesBefore, withEarlier, withLater, type Ask, type MergedWindow } from "./merged_window";
 import { useRefresh } from "./refresh";
@@ -15,28 +15,31 @@ interface Props {
   /** A type of tasks; empty: all. */
   type: string;
   streams: string;
+  /** What is searched for, as in Wanted. */
   pattern: string;
+  level: string;
   hideOthers: boolean;
   alive: boolean;
   utc: boolean;
   /** Only lines of this time and later; undefined: all. */
   since: number | undefined;
-  /** The wish to see the first hit of a pattern; `turn` rises with each. */
-  jump: { pattern: string; turn: number };
+  /** The wish to see the first hit; `turn` rises with each. */
+  jump: Wanted & { turn: number };
 }
 
-export function MergedLog({ job, type, streams, pattern, hideOthers, alive, utc, since, jump }: Props) {
-  const marker = useMemo(() => markerOf(pattern), [pattern]);
+export function MergedLog({ job, type, streams, pattern, level, hideOthers, alive, utc, since, jump }: Props) {
+  const looking = looksFor({ pattern, level });
+  const marker = useMemo(() => markerOf(patternToMark({ pattern, level })), [pattern, level]);
   // What this browser cannot find in time, the server does; then only the hits are here.
-  const onlyHits = pattern !== "" && (hideOthers || !marker?.cheap);
-  const match = onlyHits ? pattern : undefined;
+  const onlyHits = looking && (hideOthers || !marker?.cheap);
+  const filter = onlyHits ? { match: pattern, level } : {};
   const [view, setView] = useState<MergedWindow>(kNoLines);
   // All of a long job's logs are not read to their end, but as far as somebody looks.
   const [follow, setFollow] = useState(since !== undefined);
   const [goal, setGoal] = useState<{ key: number; turn: number } | null>(null);
   const [current, setCurrent] = useState(-1);
   const [trouble, setTrouble] = useState("");
-  const wish = [job, type, streams, match ?? "", since ?? 0].join("\n");
+  const wish = [job, type, streams, filter.match, filter.level, since ?? 0].join("\n");
   const state = useRef({ view, wish, follow, work: null as { wish: string; done: Promise<void> } | null });
   state.current.follow = follow;
 
@@ -49,7 +52,7 @@ export function MergedLog({ job, type, streams, pattern, hideOthers, alive, utc,
   }, [wish]);
 
   const ask: Ask = (cursor, limit) =>
-    getJson<MergedLogs>(jobAddress(job, "logs", { task: type, streams, match, since, limit, cursor }));
+    getJson<MergedLogs>(jobAddress(job, "logs", { task: type, streams, ...filter, since, limit, cursor }));
   const run = async (make: (window: MergedWindow) => Promise<MergedWindow>) => {
     try {
       const next = await make(state.current.view);
@@ -58,7 +61,7 @@ export function MergedLog({ job, type, streams, pattern, hideOthers, alive, utc,
       setView(next);
       setTrouble("");
     } catch (error) {
-      if (state.current.wish === wish) setTrouble((error as Error).message);
+      if (state.current.wish === wish) setTrouble(sentenceOf(error, "The server"));
       throw error;
     }
   };
@@ -73,7 +76,7 @@ export function MergedLog({ job, type, streams, pattern, hideOthers, alive, utc,
   };
   const later = () => change((window) => withLater(ask, window)).catch(() => {});
   /** Hits are looked for in as many lines as are held at a time; further ones when somebody comes to the last. */
-  const searches = (window: MergedWindow) => pattern !== "" && window.more && window.earlier.length === 0;
+  const searches = (window: MergedWindow) => looking && window.more && window.earlier.length === 0;
   const load = async (signal: AbortSignal) => {
     try {
       if (state.current.work?.wish === wish) await state.current.work.done;
@@ -87,7 +90,7 @@ export function MergedLog({ job, type, streams, pattern, hideOthers, alive, utc,
       // What is wrong is shown, and the next turn tries again.
     }
   };
-  useRefresh(load, alive ? 1_500 : 30_000, [wish, follow, pattern]);
+  useRefresh(load, alive ? 1_500 : 30_000, [wish, follow, pattern, level]);
 
   const mixed = streams.includes(",");
   const lines = useMemo<ShownLine[]>(() => {
@@ -97,10 +100,14 @@ export function MergedLog({ job, type, streams, pattern, hideOthers, alive, utc,
       text,
       prefix: millis === null ? "        " : clock(millis, utc),
       task: { name: mixed ? `${task} ${stream === "stderr" ? "err" : "out"}` : task, color: taskColor(task) },
-      hit: match !== undefined || (marker !== null && isHit(text, marker)),
+      hit:
+        onlyHits ||
+        (marker !== null &&
+          (!pattern || isHit(text, marker)) &&
+          isOfLevel(text, level, stream === "executor" || stream === "am")),
     }));
-  }, [view, marker, utc, mixed]);
-  const hits = useMemo(() => (pattern ? lines.filter((line) => line.hit) : []), [lines, pattern]);
+  }, [view, marker, pattern, level, onlyHits, utc, mixed]);
+  const hits = useMemo(() => (looking ? lines.filter((line) => line.hit) : []), [lines, looking]);
   const goTo = (index: number) => {
     setCurrent(index);
     setFollow(false);
@@ -114,7 +121,7 @@ export function MergedLog({ job, type, streams, pattern, hideOthers, alive, utc,
   const jumped = useRef(jump.turn);
   useEffect(() => {
     // The pattern follows what is typed with a delay.
-    if (jump.turn === jumped.current || pattern !== jump.pattern || hits.length === 0) return;
+    if (jump.turn === jumped.current || pattern !== jump.pattern || level !== jump.level || hits.length === 0) return;
     jumped.current = jump.turn;
     goTo(0);
   }, [jump, hits]);
@@ -123,12 +130,12 @@ export function MergedLog({ job, type, streams, pattern, hideOthers, alive, utc,
   return (
     <Fragment>
       <div class="tools" role="status">
-        {pattern && (
+        {looking && (
           <span>
             {hits.length > 0 ? `${current < 0 ? "–" : current + 1} / ${hits.length}` : reading ? "searching" : "not found here"}
           </span>
         )}
-        {pattern && (
+        {looking && (
           <span class="group">
             <button disabled={hits.length === 0} onClick={() => go(-1)}>
               ◂ previous
@@ -162,7 +169,7 @@ export function MergedLog({ job, type, streams, pattern, hideOthers, alive, utc,
         onBottom={() => view.more && void later()}
       />
       {lines.length === 0 && !reading && !view.more && (
-        <p class="quiet">{pattern && hideOthers ? "No line matches." : "Nothing printed yet."}</p>
+        <p class="quiet">{looking && hideOthers ? "No line matches." : "Nothing printed yet."}</p>
       )}
       <div class="tools place">
         <label>

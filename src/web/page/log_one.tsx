@@ -1,10 +1,10 @@
 // One log: windowed by byte offset, followed at its end, searched on the server.
 import { Fragment, h } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { getJson, jobAddress } from "./api";
+import { getJson, jobAddress, sentenceOf, type Query } from "./api";
 import { bytes } from "./format";
 import { Lines, type ShownLine } from "./lines";
-import { nextHit } from "./log_text";
+import { looksFor, nextHit, patternToMark, type Wanted } from "./log_text";
 import { markerOf } from "./marker";
 import { hasNewer, openAt, openEnd, withEnd, withNewer, withOlder, type LogWindow, type Read } from "./log_window";
 import { useRefresh } from "./refresh";
@@ -20,25 +20,31 @@ interface Hits {
   end: number | null;
   scanned: number;
   /** What was searched for. */
-  pattern: string;
+  wanted: Wanted;
 }
 
-const kNoHits: Hits = { lines: [], end: null, scanned: 0, pattern: "" };
+const kNoHits: Hits = { lines: [], end: null, scanned: 0, wanted: { pattern: "", level: "" } };
+
+/** Makes the address of a part of the log. */
+type AddressOf = (query: Query) => string;
 
 /** Searches the log from `hits.scanned` to its end, and tells what was found after each answer. */
-async function search(address: string, pattern: string, hits: Hits, tell: (hits: Hits) => void, signal: AbortSignal) {
+async function search(address: AddressOf, wanted: Wanted, hits: Hits, tell: (hits: Hits) => void, signal: AbortSignal) {
+  const { pattern: match, level } = wanted;
   let found = hits;
   for (;;) {
-    const wanted = kMostHits - found.lines.length;
-    if (wanted <= 0) return tell({ ...found, end: found.scanned });
-    const query = `offset=${found.scanned}&limit=1048576&match=${encodeURIComponent(pattern)}&hits=${wanted}`;
-    const block = await getJson<LogBlock>(`${address}?${query}`, signal);
+    const more = kMostHits - found.lines.length;
+    if (more <= 0) return tell({ ...found, end: found.scanned });
+    const block = await getJson<LogBlock>(
+      address({ offset: found.scanned, limit: 1_048_576, match, level, hits: more }),
+      signal,
+    );
     const fresh = block.rows.filter((row) => row[2]).map(([key, text]) => ({ key, text, hit: true }));
     const scanned = block.next ?? block.end;
     // A line without an end yet comes again when it has one.
     const whole = fresh.filter((line) => block.next !== null || line.key < block.end);
     const going = block.next !== null && block.next > found.scanned;
-    found = { lines: found.lines.concat(whole), scanned, end: going ? null : scanned, pattern };
+    found = { lines: found.lines.concat(whole), scanned, end: going ? null : scanned, wanted };
     tell(found);
     if (!going) return;
   }
@@ -50,20 +56,24 @@ interface Props {
   task: string;
   attempt: number;
   stream: string;
-  /** RE2; empty: no search */
+  /** What is searched for, as in Wanted. */
   pattern: string;
+  level: string;
   hideOthers: boolean;
   /** The log may grow. */
   alive: boolean;
-  /** The wish to see the first hit of a pattern; `turn` rises with each. */
-  jump: { pattern: string; turn: number };
+  /** The wish to see the first hit; `turn` rises with each. */
+  jump: Wanted & { turn: number };
   /** The line to show and to mark; `turn` rises with each wish. Null: the log's end. */
   start: { offset: number; turn: number } | null;
 }
 
-export function OneLog({ job, task, attempt, stream, pattern, hideOthers, alive, jump, start }: Props) {
-  const address = jobAddress(job, `logs/${task}/${attempt}/${stream}`);
-  const read: Read = (offset, limit) => getJson<LogBlock>(`${address}?offset=${offset}&limit=${limit}`);
+export function OneLog({ job, task, attempt, stream, pattern, level, hideOthers, alive, jump, start }: Props) {
+  const addressOf: AddressOf = (query) => jobAddress(job, `logs/${task}/${attempt}/${stream}`, query);
+  const address = addressOf({});
+  const wanted: Wanted = { pattern, level };
+  const searches = looksFor(wanted);
+  const read: Read = (offset, limit) => getJson<LogBlock>(addressOf({ offset, limit }));
   const [view, setView] = useState<LogWindow | null>(null);
   const [follow, setFollow] = useState(true);
   const [goal, setGoal] = useState<{ key: number; turn: number } | null>(null);
@@ -83,7 +93,7 @@ export function OneLog({ job, task, attempt, stream, pattern, hideOthers, alive,
       setView(next);
       setTrouble("");
     } catch (error) {
-      if (state.current.address === address) setTrouble((error as Error).message);
+      if (state.current.address === address) setTrouble(sentenceOf(error, "The server"));
     }
   };
   // One request at a time. change() does nothing while one is under way, since scrolling
@@ -145,42 +155,43 @@ export function OneLog({ job, task, attempt, stream, pattern, hideOthers, alive,
   useEffect(() => {
     setHits(kNoHits);
     setCurrent(-1);
-    if (!pattern) return;
+    if (!searches) return;
     const abort = new AbortController();
-    search(address, pattern, kNoHits, setHits, abort.signal).catch((error) => {
-      if (!abort.signal.aborted) setTrouble((error as Error).message);
+    search(addressOf, wanted, kNoHits, setHits, abort.signal).catch((error) => {
+      if (!abort.signal.aborted) setTrouble(sentenceOf(error, "The server"));
     });
     return () => abort.abort();
-  }, [address, pattern]);
+  }, [address, pattern, level]);
   useRefresh(
     async (signal) => {
-      if (pattern && hits.end !== null && view && view.size > hits.end && hits.lines.length < kMostHits) {
-        await search(address, pattern, { ...hits, end: null }, setHits, signal).catch(() => {});
+      if (searches && hits.end !== null && view && view.size > hits.end && hits.lines.length < kMostHits) {
+        await search(addressOf, wanted, { ...hits, end: null }, setHits, signal).catch(() => {});
       }
     },
-    alive && pattern ? 2_000 : null,
-    [address, pattern],
+    alive && searches ? 2_000 : null,
+    [address, pattern, level],
   );
   const jumped = useRef(0);
   useEffect(() => {
     // The pattern follows what is typed with a delay, and its hits follow the pattern.
-    if (jump.turn === jumped.current || hits.pattern !== jump.pattern || hits.lines.length === 0) return;
+    const found = hits.wanted.pattern === jump.pattern && hits.wanted.level === jump.level;
+    if (jump.turn === jumped.current || !found || hits.lines.length === 0) return;
     jumped.current = jump.turn;
     void goTo(0);
   }, [jump, hits]);
 
-  const marker = useMemo(() => markerOf(pattern), [pattern]);
+  const marker = useMemo(() => markerOf(patternToMark(wanted)), [pattern, level]);
   const lines = useMemo<ShownLine[]>(() => {
-    if (pattern && hideOthers) return hits.lines;
+    if (searches && hideOthers) return hits.lines;
     const offsets = new Set(hits.lines.map((line) => line.key));
     return (view?.lines ?? []).map((line) => ({ key: line.offset, text: line.text, hit: offsets.has(line.offset) }));
-  }, [view, hits, pattern, hideOthers]);
+  }, [view, hits, searches, hideOthers]);
 
   const size = view?.size ?? 0;
   const place = view && size > 0 ? (follow ? size : goal && hits.lines[current] ? hits.lines[current].key : view.begin) : 0;
   return (
     <Fragment>
-      {pattern && (
+      {searches && (
         <HitBar hits={hits} size={size} current={current} go={(step) => void goTo(nextHit(current, hits.lines.length, step))} />
       )}
       {trouble && (
@@ -200,13 +211,13 @@ export function OneLog({ job, task, attempt, stream, pattern, hideOthers, alive,
         goal={goal}
         follow={follow}
         setFollow={setFollow}
-        onEdge={hideOthers && pattern ? undefined : toEdge}
-        onTop={hideOthers && pattern ? undefined : () => view && view.begin > 0 && void change((now) => withOlder(read, now!))}
+        onEdge={hideOthers && searches ? undefined : toEdge}
+        onTop={hideOthers && searches ? undefined : () => view && view.begin > 0 && void change((now) => withOlder(read, now!))}
         onBottom={
-          hideOthers && pattern ? undefined : () => view && hasNewer(view) && void change((now) => withNewer(read, now!))
+          hideOthers && searches ? undefined : () => view && hasNewer(view) && void change((now) => withNewer(read, now!))
         }
       />
-      {view && lines.length === 0 && <p class="quiet">{pattern && hideOthers ? "No line matches." : "Nothing printed yet."}</p>}
+      {view && lines.length === 0 && <p class="quiet">{searches && hideOthers ? "No line matches." : "Nothing printed yet."}</p>}
       <div class="tools place">
         <label>
           <input type="checkbox" checked={follow} onChange={(event) => {

@@ -1,17 +1,36 @@
 // Patterns of the log view, and lines as they are shown. Pure.
 
-export const kLevels: Record<string, string> = {
-  "": "",
-  warnings: "(?i)warn|error|exception|traceback|fatal|critical",
-  errors: "(?i)error|exception|traceback|fatal|critical",
+/** Which lines are looked for: those that match the RE2 pattern, if it is not empty, and are of the level and above, if
+ * it is not empty. */
+export interface Wanted {
+  pattern: string;
+  /** As the API names it: "warning" or "error". */
+  level: string;
+}
+
+/** Whether anything is looked for. */
+export const looksFor = ({ pattern, level }: Wanted): boolean => pattern !== "" || level !== "";
+
+/** By what the lines of programs are of a level, and so what is marked where there is no pattern: the server's
+ * LevelWords(). */
+export const kLevelWords: Record<string, string> = {
+  warning: "(?i)warn|error|exception|traceback|fatal|critical",
+  error: "(?i)error|exception|traceback|fatal|critical",
 };
 
-/** The pattern for lines that match `pattern` and are of `level`; empty: all lines. */
-export function combined(pattern: string, level: string): string {
-  const wanted = kLevels[level] ?? "";
-  if (!pattern || !wanted) return pattern || wanted;
-  // RE2 has no look-ahead, so "both" is "one before the other".
-  return `(?:${pattern}).*(?:${wanted})|(?:${wanted}).*(?:${pattern})`;
+/** The pattern whose hits are marked in lines. */
+export const patternToMark = ({ pattern, level }: Wanted): string => pattern || (kLevelWords[level] ?? "");
+
+const kOrder = ["debug", "info", "warning", "error"];
+const kOwnLine = /^\d{4}-\d\d-\d\dT\S{18} (debug|info|warning|error) /;
+
+/** Whether a line is of the level, as the server judges it. `own`: of tony's own logs, whose lines say their level; one
+ * that does not, such as the message of a crash, counts as an error. */
+export function isOfLevel(text: string, level: string, own: boolean): boolean {
+  if (!level) return true;
+  if (own) return kOrder.indexOf(kOwnLine.exec(text)?.[1] ?? "error") >= kOrder.indexOf(level);
+  const words = kLevelWords[level];
+  return !words || new RegExp(words.slice("(?i)".length), "i").test(text);
 }
 
 /** What a terminal would obey: colours and cursors (CSI), titles and links (OSC), and other sequences. */
@@ -24,6 +43,24 @@ const kUnseen = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u20
 export function cleaned(text: string): string {
   const plain = text.replace(kSequences, "").replace(/\r+$/, "");
   return plain.slice(plain.lastIndexOf("\r") + 1).replace(kUnseen, "\ufffd");
+}
+
+/** A text of any length as it may be shown; unlike of a line of output, nothing of it is left out. */
+export const shownText = (text: string): string => text.replace(kUnseen, "\ufffd");
+
+/** More characters of a name say nothing to anybody. */
+const kMostOfName = 200;
+
+/** A name that somebody else has given, as it may be shown: in one line of bounded length, and as cleaned() otherwise. */
+export function shownName(name: string | null | undefined): string {
+  // A few spare ones for what is taken out; a name may have a megabyte.
+  const letters = [...cleaned((name ?? "").slice(0, 8 * kMostOfName).replace(/\s+/g, " ")).trim()];
+  return letters.length > kMostOfName ? `${letters.slice(0, kMostOfName).join("")}…` : letters.join("");
+}
+
+/** What to call a job: its name, or its id if it has none that can be seen. */
+export function jobTitle(job: { name: string | null; id: string }): string {
+  return shownName(job.name) || job.id;
 }
 
 /** The position of the hit to go to: the next or last one from `current`, round at the ends. */

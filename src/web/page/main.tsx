@@ -8,6 +8,7 @@ import { Freshness, Head, VerdictCard, VisualizationCard, WaitCard, type Open } 
 import { memorySetting, taskPath } from "./format";
 import { Live } from "./live";
 import { Logs, LogsElsewhere, type Chosen } from "./log";
+import { jobTitle } from "./log_text";
 import { useRefresh } from "./refresh";
 import { restartMarks } from "./restart_marks";
 import { hasStacks } from "./stack_text";
@@ -161,7 +162,7 @@ function Page() {
   const restarts = useMemo(() => restartMarks(timeline), [timeline]);
 
   useEffect(() => {
-    if (job) document.title = `${job.state} – ${job.name || job.id}`;
+    if (job) document.title = `${job.state} – ${jobTitle(job)}`;
   }, [job?.state, job?.name]);
   const changeUtc = (wanted: boolean) => {
     localStorage.setItem("tony-utc", wanted ? "yes" : "no");
@@ -179,7 +180,7 @@ function Page() {
     document.body.replaceChildren(root);
   }, [!job]);
 
-  if (!job) return connection.kind === "gone" ? <Freshness connection={connection} now={now} utc={utc} /> : null;
+  if (!job) return connection.kind === "gone" ? <Freshness connection={connection} now={now - state.clockSkew} utc={utc} /> : null;
   return (
     <Fragment>
       <Head job={job} now={now} utc={utc} proxied={proxied} onUtc={changeUtc} />
@@ -190,7 +191,7 @@ function Page() {
         <a href="#logs">Logs</a>
         {stacks && (!job.verdict || hasStacks(stacks)) && <a href="#stacks">Stacks</a>}
         {config && <a href="#config">Configuration</a>}
-        <Freshness connection={connection} now={now} utc={utc} />
+        <Freshness connection={connection} now={now - state.clockSkew} utc={utc} />
       </nav>
       <main>
         <WaitCard job={job} now={now} />

@@ -1,11 +1,12 @@
 // The portal's list of jobs: takes the place of the page without scripts, from which it was started.
 import { Fragment, h, render } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { getJson } from "./api";
+import { getJson, sentenceOf } from "./api";
 import { Compare } from "./compare";
 import { comparedJobs, pick } from "./compare_data";
 import { Badge } from "./first";
 import { dateTime, duration } from "./format";
+import { shownName } from "./log_text";
 import { JobHeads, JobOrder, JobRow } from "./portal_rows";
 import {
   append,
@@ -73,7 +74,7 @@ function useJobs(choice: Choice): Loaded {
         setPage(first);
         setTrouble("");
       } catch (error) {
-        if (!signal.aborted) setTrouble(error instanceof TypeError ? "The portal does not answer." : String(error));
+        if (!signal.aborted) setTrouble(sentenceOf(error, "The portal"));
       }
     },
     kRefreshMillis,
@@ -126,7 +127,7 @@ function Visitor({ session }: { session: Session | null }) {
   if (!session || session.login === "code") return null;
   return (
     <span class="visitor">
-      {session.user} ({session.role}){session.login === "password" && <a href="logout">Log out</a>}
+      {shownName(session.user)} ({session.role}){session.login === "password" && <a href="logout">Log out</a>}
     </span>
   );
 }
@@ -149,10 +150,10 @@ function Select(props: { label: string; value: string; values: Value[]; choose: 
   return (
     <select aria-label={label} value={value} onChange={(event) => choose(event.currentTarget.value)}>
       <option value="">{label}</option>
-      {value && !values.some((each) => each.value === value) && <option value={value}>{value}</option>}
+      {value && !values.some((each) => each.value === value) && <option value={value}>{shownName(value)}</option>}
       {values.map((each) => (
         <option key={each.value} value={each.value}>
-          {each.value} ({each.jobs.toLocaleString("en-US")})
+          {shownName(each.value)} ({each.jobs.toLocaleString("en-US")})
         </option>
       ))}
     </select>

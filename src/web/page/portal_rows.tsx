@@ -3,6 +3,7 @@ import { h } from "preact";
 import { useEffect } from "preact/hooks";
 import { Badge } from "./first";
 import { dateTime } from "./format";
+import { jobTitle, shownName, shownText } from "./log_text";
 import { kOrders, sortedBy, type ListedJob } from "./portal_list";
 
 const kColumns: [string | null, string][] = [
@@ -71,7 +72,7 @@ interface Props {
 
 export function JobRow({ job, link, ran, utc, current, chosen, choose, shown }: Props) {
   useEffect(shown, [job.address]);
-  const note = job.trouble ?? job.sentence ?? "";
+  const note = shownText(job.trouble ?? job.sentence ?? "");
   const advice = job.advice > 0 ? `${job.advice} ${job.advice === 1 ? "piece" : "pieces"} of advice. ` : "";
   const bad = job.state === "FAILED" || job.state === "LOST" || job.state === "UNREADABLE";
   return (
@@ -82,19 +83,19 @@ export function JobRow({ job, link, ran, utc, current, chosen, choose, shown }: 
       class={`job ${bad ? "failed" : ""} ${current ? "current" : ""}`}
     >
       <span role="cell" class="pick">
-        <input type="checkbox" aria-label={`Compare ${job.name || job.id}`} checked={chosen} onChange={choose} />
+        <input type="checkbox" aria-label={`Compare ${jobTitle(job)}`} checked={chosen} onChange={choose} />
       </span>
       <b role="rowheader" class="name" title={job.id}>
-        <a href={link}>{job.name || job.id}</a>
+        <a href={link}>{jobTitle(job)}</a>
       </b>
       <span role="cell" class="state">
         <Badge state={job.state} />
       </span>
-      <span role="cell" class="user" title={job.queue ? `queue ${job.queue}` : ""}>
-        {job.user || "–"}
+      <span role="cell" class="user" title={job.queue ? `queue ${shownName(job.queue)}` : ""}>
+        {shownName(job.user) || "–"}
       </span>
       <span role="cell" class="framework">
-        {job.framework || "–"}
+        {shownName(job.framework) || "–"}
       </span>
       <span role="cell" class="number tasks">
         {job.tasks.toLocaleString("en-US")}

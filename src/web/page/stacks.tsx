@@ -1,7 +1,7 @@
 // Where the programs are: processes at the same place together, those that are somewhere else than most first.
 import { Fragment, h } from "preact";
 import { useState } from "preact/hooks";
-import { jobAddress, postJson } from "./api";
+import { jobAddress, postJson, sentenceOf } from "./api";
 import { dateTime } from "./format";
 import { hasStacks, keptText, membersText, stackText } from "./stack_text";
 import type { Job, StackGroup, Stacks } from "./types";
@@ -66,7 +66,7 @@ export function StacksSection({ job, stacks, utc, onTaken }: StacksProps) {
       await postJson(jobAddress(job.id, "stacks"), {});
       onTaken();
     } catch (error) {
-      setTrouble((error as Error).message);
+      setTrouble(sentenceOf(error, "The job's ApplicationMaster"));
     }
     setBusy(false);
   };

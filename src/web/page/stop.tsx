@@ -1,7 +1,8 @@
 // Ends the job, after a question. Not through YARN's proxy, where any application's page could ask for it.
 import { Fragment, h } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { jobAddress, postJson, Problem } from "./api";
+import { jobAddress, postJson, Problem, sentenceOf } from "./api";
+import { jobTitle } from "./log_text";
 import type { Job } from "./types";
 
 interface DialogProps {
@@ -25,13 +26,13 @@ function StopDialog({ job, close }: DialogProps) {
       leave();
     } catch (error) {
       const command = error instanceof Problem ? error.command : "";
-      setAnswer(`${(error as Error).message} ${command || `In a terminal: ${job.may.stop_command}`}`);
+      setAnswer(`${sentenceOf(error, "The job's ApplicationMaster")} ${command || `In a terminal: ${job.may.stop_command}`}`);
       setBusy(false);
     }
   };
   return (
     <dialog ref={dialog} onClose={close} aria-labelledby="stop-title">
-      <h2 id="stop-title">Stop {job.name || job.id}?</h2>
+      <h2 id="stop-title">Stop {jobTitle(job)}?</h2>
       <p>All of its programs end, as by {job.may.stop_command}. What they have not saved is lost.</p>
       <label>
         Reason, for the job's history{" "}

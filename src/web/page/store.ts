@@ -8,6 +8,8 @@ export type Connection =
   | { kind: "live" }
   | { kind: "polling" }
   | { kind: "recorded" }
+  /** Nothing has been heard since then; the server is being asked. */
+  | { kind: "silent"; since: Millis }
   | { kind: "over"; since: Millis }
   | { kind: "gone"; since: Millis; reason: string; command: string; retryAt: Millis };
 

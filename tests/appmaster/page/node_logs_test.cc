@@ -100,10 +100,11 @@ class NodeLogsTest : public AttachedJobTest {
   }
   void Answer(int worker, const v1::ReadLog& wish) {
     logs::LogBlock block;
-    block.rows = {{wish.offset(),
-                   absl::StrCat(Id(worker), " ", v1::ReadLog::Stream_Name(wish.stream()), " ",
-                                wish.attempt(), " ", wish.search().pattern()),
-                   wish.has_search()}};
+    block.rows = {
+        {wish.offset(),
+         absl::StrCat(Id(worker), " ", v1::ReadLog::Stream_Name(wish.stream()), " ", wish.attempt(),
+                      " ", wish.search().pattern(), " ", wish.search().level()),
+         wish.has_search()}};
     v1::ExecutorMessage message;
     *message.mutable_log_lines() = rpc::ToProto(block);
     message.mutable_log_lines()->set_request(wish.request());
@@ -131,17 +132,18 @@ TEST_F(NodeLogsTest, TheTasksExecutorReadsABlock) {
   const Block block = Read({{"worker", 1}, 2, "stderr"}, -500);
   ASSERT_TRUE(block.ok()) << block.status();
   ASSERT_EQ(block->rows.size(), 1U);
-  EXPECT_EQ(block->rows[0].text, "c1 STDERR 2 ");
+  EXPECT_EQ(block->rows[0].text, "c1 STDERR 2  ");
   EXPECT_EQ(block->rows[0].offset, -500);
-  EXPECT_EQ(Read({{"worker", 2}, 0, "executor"})->rows[0].text, "c2 EXECUTOR 0 ");
+  EXPECT_EQ(Read({{"worker", 2}, 0, "executor"})->rows[0].text, "c2 EXECUTOR 0  ");
 }
 
 TEST_F(NodeLogsTest, TheTasksExecutorSearches) {
   Run(kWorkers);
   std::optional<Block> answer;
-  logs_.Search({{"worker", 0}, 1, "stdout"}, {.pattern = "loss=\\d"}, nullptr, Into(answer));
+  logs_.Search({{"worker", 0}, 1, "stdout"}, {.pattern = "loss=\\d", .level = LogLevel::kWarning},
+               nullptr, Into(answer));
   ASSERT_TRUE(driver_.Await([&] { return answer.has_value(); }));
-  EXPECT_EQ((*answer)->rows[0].text, "c0 STDOUT 1 loss=\\d");
+  EXPECT_EQ((*answer)->rows[0].text, "c0 STDOUT 1 loss=\\d warning");
   EXPECT_TRUE((*answer)->rows[0].hit);
 }
 

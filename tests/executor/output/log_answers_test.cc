@@ -71,6 +71,27 @@ TEST_F(LogAnswersTest, FindsLinesThatMatch) {
   EXPECT_EQ(Ask(wish).code(), static_cast<int>(absl::StatusCode::kInvalidArgument));
 }
 
+TEST_F(LogAnswersTest, FindsLinesOfALevelWithAPatternOrWithoutOne) {
+  Put("attempt-1.stderr.log", "step 17\nValueError: bad batch 17\nKeyError: 1\n");
+  Put("executor.log", "2001-09-09T03:46:40.100+02:00 info no error\nterminate called\n");
+  v1::ReadLog wish = Of(v1::ReadLog::STDERR, 1);
+  wish.mutable_search()->set_pattern("ValueError|17");
+  wish.mutable_search()->set_level("error");
+  wish.mutable_search()->set_hits(10);
+  v1::LogLines lines = Ask(wish);
+  ASSERT_EQ(lines.rows_size(), 1);
+  EXPECT_EQ(lines.rows(0).text(), "ValueError: bad batch 17");
+  wish.mutable_search()->clear_pattern();
+  EXPECT_EQ(Ask(wish).rows_size(), 2);
+  wish.set_stream(v1::ReadLog::EXECUTOR);
+  wish.set_attempt(0);
+  lines = Ask(wish);
+  ASSERT_EQ(lines.rows_size(), 1);
+  EXPECT_EQ(lines.rows(0).text(), "terminate called");
+  wish.mutable_search()->set_level("loud");
+  EXPECT_EQ(Ask(wish).code(), static_cast<int>(absl::StatusCode::kInvalidArgument));
+}
+
 TEST_F(LogAnswersTest, ALogThatIsNotThereOrCannotBeIsNotFound) {
   const int not_found = static_cast<int>(absl::StatusCode::kNotFound);
   EXPECT_EQ(Ask(Of(v1::ReadLog::STDOUT, 1)).code(), not_found);

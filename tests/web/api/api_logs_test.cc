@@ -12,8 +12,9 @@ class TestLogs : public JobLogs {
   void ReadBlock(const LogName&, int64_t, size_t, Abandoned, Take<logs::LogBlock> take) override {
     take(absl::NotFoundError("none"));
   }
-  void Search(const LogName&, const logs::LogSearch&, Abandoned,
+  void Search(const LogName&, const logs::LogSearch& search, Abandoned,
               Take<logs::LogBlock> take) override {
+    search_ = search;
     take(absl::NotFoundError("none"));
   }
   void Merge(const core::JobView&, const MergeWish& wish, Abandoned,
@@ -27,6 +28,7 @@ class TestLogs : public JobLogs {
   }
 
   MergeWish wish_;
+  std::optional<logs::LogSearch> search_;
   MergedLines merged_;
   JobErrors errors_;
 };
@@ -75,6 +77,27 @@ TEST_F(ApiLogsTest, WhatIsNoCursorIsRefused) {
                            "99999999999999999-0"}) {
     EXPECT_EQ(Get(place_, {{"cursor", text}}).status, 400) << text;
   }
+}
+
+TEST_F(ApiLogsTest, AnyLogIsSearchedByPatternAndLevel) {
+  Get(place_ + "/am/0/am", {{"match", "x"}, {"level", "warning"}});
+  ASSERT_TRUE(logs_.search_.has_value());
+  EXPECT_EQ(logs_.search_->pattern, "x");
+  EXPECT_EQ(logs_.search_->level, LogLevel::kWarning);
+  EXPECT_TRUE(logs_.search_->levels);
+  job_.Task(0, core::TaskState::kRunning);
+  const std::string task = "/worker-0/1/stderr";
+  Get(place_ + task, {{"level", "error"}});
+  EXPECT_EQ(logs_.search_->level, LogLevel::kError);
+  EXPECT_EQ(logs_.search_->pattern, "");
+  EXPECT_FALSE(logs_.search_->levels);
+  logs_.search_.reset();
+  Get(place_ + task);
+  EXPECT_FALSE(logs_.search_.has_value());  // a block is read, and nothing is searched
+  EXPECT_EQ(Get(place_ + task, {{"level", "loud"}}).status, 400);
+  Get(place_, {{"match", "x"}, {"level", "error"}});
+  EXPECT_EQ(logs_.wish_.match, "x");
+  EXPECT_EQ(logs_.wish_.level, "error");
 }
 
 TEST_F(ApiLogsTest, AnErrorSaysWhereItStandsInItsLog) {

@@ -2,7 +2,18 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { Problem } from "../../../src/web/page/api";
-import { kFirstByteMillis, kHiddenPollMillis, kPollMillis, Live, retryMillis, type Browser } from "../../../src/web/page/live";
+import {
+  kAnswerMillis,
+  kDoubtAnswerMillis,
+  kFirstByteMillis,
+  kHiddenPollMillis,
+  kPollMillis,
+  kSilenceMillis,
+  kSlowMillis,
+  Live,
+  retryMillis,
+  type Browser,
+} from "../../../src/web/page/live";
 import { StreamParser, type StreamEvent } from "../../../src/web/page/sse";
 import type { Job } from "../../../src/web/page/types";
 import type { News } from "../../../src/web/page/store";
@@ -44,6 +55,9 @@ class World {
   asked: string[] = [];
   job = { id: "j", incarnation: 1, sequence: 5, verdict: null as object | null, recorded: false };
   dead: Error | null = null;
+  /** Requests are taken and never answered: the ApplicationMaster was stopped, or the way to it was cut. */
+  silent = false;
+  unanswered: ((answer: unknown) => void)[] = [];
   /** Places for streams that are free, and how many this page has. */
   freePlaces = 1;
   places = 0;
@@ -66,7 +80,7 @@ class World {
       fetch: (_address, options) => this.stream(options.signal!),
       proxied,
     };
-    this.live = new Live(browser, (news) => this.news.push(news), (address) => this.get(address) as never);
+    this.live = new Live(browser, (news) => this.news.push(news), (address, signal) => this.get(address, signal!) as never);
     this.live.start();
   }
 
@@ -80,8 +94,14 @@ class World {
     };
   }
 
-  private async get(address: string): Promise<unknown> {
+  private async get(address: string, signal: AbortSignal): Promise<unknown> {
     this.asked.push(address);
+    if (this.silent) {
+      await new Promise((done, fail) => {
+        this.unanswered.push(done);
+        signal.addEventListener("abort", () => fail(new DOMException("aborted", "AbortError")));
+      });
+    }
     if (this.dead) throw this.dead;
     if (address === "api/v1/jobs") return { jobs: [{ ...this.job }] };
     if (address.includes("/tasks")) return { columns: ["task"], rows: [["w:0"]], next: null, total: 1, sequence: 5 };
@@ -100,6 +120,12 @@ class World {
 
   say(text: string) {
     this.streams[this.streams.length - 1].controller.enqueue(new TextEncoder().encode(text));
+  }
+
+  /** The ApplicationMaster goes on, with what was asked meanwhile. */
+  goOn() {
+    this.silent = false;
+    for (const answer of this.unanswered.splice(0)) answer(null);
   }
 
   async pass(millis: number) {
@@ -261,7 +287,7 @@ test("without a place for a stream the page polls, and streams when one is free"
   assert.deepEqual(world.news.map((news) => news.kind), ["connection", "job", "tasks"]);
   world.say(": hello\n\n");
   const before = world.asked.length;
-  await world.pass(10 * kPollMillis);
+  await world.pass(kSilenceMillis - 1);
   assert.equal(world.asked.length, before, "it polls no longer");
 });
 
@@ -273,7 +299,7 @@ test("the place is given back whenever the stream ends, however it ends", async 
     if (end !== "mute") world.say(":\n\n");
     if (end === "closed") world.streams[0].controller.close();
     if (end === "broken") world.streams[0].controller.error(new TypeError("network error"));
-    await world.pass(end === "silent" ? 39_999 : end === "mute" ? kFirstByteMillis : 500);
+    await world.pass(end === "silent" ? kSilenceMillis - 1 : end === "mute" ? kFirstByteMillis : 500);
     if (end === "silent") assert.equal(world.places, 1);
     world.dead = new TypeError("failed to fetch");
     await world.pass(60_000);
@@ -329,6 +355,72 @@ test("when nobody answers, the page says so and tries again with growing pauses"
   world.dead = null;
   await world.pass(30_000);
   assert.equal(world.connection.kind, "live");
+});
+
+test("of an ApplicationMaster that is silent the page says so within 23 s, and goes on when it is back", async () => {
+  const world = new World();
+  await world.pass(10);
+  world.say(":\n\n");
+  await world.pass(10);
+  const last = world.now;
+  world.silent = true;
+  await world.pass(kSilenceMillis - 20);
+  assert.equal(world.connection.kind, "live", "the next comment is not that late");
+  await world.pass(100);
+  assert.deepEqual(world.connection, { kind: "silent", since: 10 }, "the time of its last words");
+  await world.pass(kDoubtAnswerMillis);
+  const gone = world.connection;
+  assert.ok(gone.kind === "gone" && gone.since === 10 && gone.reason === "The job's ApplicationMaster does not answer.");
+  assert.ok(world.now - last < 23_500, `${world.now - last} ms`);
+  assert.equal(world.places, 0);
+  const before = world.asked.length;
+  await world.pass(60_000);
+  assert.equal(world.connection.kind, "gone", "and not silent, in turns");
+  assert.ok(world.asked.length - before >= 3, "it keeps trying, with a shorter deadline");
+  world.goOn();
+  for (let seconds = 0; seconds < 30 && world.connection.kind === "gone"; ++seconds) await world.pass(1_000);
+  assert.equal(world.connection.kind, "live");
+});
+
+test("a busy ApplicationMaster is not called gone", async () => {
+  const world = new World();
+  await world.pass(10);
+  world.say(":\n\n");
+  await world.pass(10);
+  // The comment comes late, and before the answer.
+  world.silent = true;
+  await world.pass(kSilenceMillis + kDoubtAnswerMillis - 1_000);
+  assert.equal(world.connection.kind, "silent");
+  world.say(":\n\n");
+  await world.pass(10);
+  assert.equal(world.connection.kind, "live");
+  await world.pass(10_000);
+  assert.equal(world.connection.kind, "live", "the late answer does not matter any more");
+  assert.equal(world.streams.length, 1);
+  world.goOn();
+  // The stream alone is dead: the answer comes, and another stream is opened.
+  await world.pass(10_000);
+  assert.deepEqual(world.news.filter((news) => news.kind === "connection" && news.connection.kind === "gone"), []);
+  assert.equal(world.streams.length, 2);
+  assert.equal(world.connection.kind, "live");
+});
+
+test("a page that polls says that an answer is awaited, and then that none comes", async () => {
+  const world = new World(true);
+  await world.pass(kPollMillis + 10);
+  world.silent = true;
+  await world.pass(kPollMillis + kSlowMillis);
+  assert.equal(world.connection.kind, "silent");
+  await world.pass(kAnswerMillis - kSlowMillis);
+  assert.equal(world.connection.kind, "gone");
+  world.goOn();
+  await world.pass(30_000);
+  assert.equal(world.connection.kind, "polling");
+  world.silent = true;
+  await world.pass(kPollMillis + kSlowMillis);
+  world.goOn();
+  await world.pass(10);
+  assert.equal(world.connection.kind, "polling", "it was only slow");
 });
 
 test("a job that had ended is over when nobody answers", async () => {

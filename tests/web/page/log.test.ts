@@ -1,6 +1,18 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { cleaned, combined, kTaskColors, nextHit, taskColor } from "../../../src/web/page/log_text";
+import { jobAddress } from "../../../src/web/page/api";
+import {
+  cleaned,
+  isOfLevel,
+  jobTitle,
+  kTaskColors,
+  looksFor,
+  nextHit,
+  patternToMark,
+  shownName,
+  shownText,
+  taskColor,
+} from "../../../src/web/page/log_text";
 import { marked, markerOf } from "../../../src/web/page/marker";
 import { hasNewer, kMostLines, openAt, openEnd, withEnd, withNewer, withOlder, type Read } from "../../../src/web/page/log_window";
 import type { LogBlock } from "../../../src/web/page/types";
@@ -115,6 +127,22 @@ test("a line shows what it says, whatever a terminal would make of it", () => {
   assert.equal(cleaned("10%\r55%\r100%\r\n".trimEnd()), "100%");
 });
 
+test("a name of anybody's is one bounded line that shows what it says", () => {
+  assert.equal(shownName("bert \u202egpj.exe"), "bert \ufffdgpj.exe");
+  assert.equal(shownName("\x1b]0;a title\x07\x1b[2Jbert"), "bert");
+  assert.equal(shownName(" one\r\n two\tthree "), "one two three");
+  assert.equal(shownName("not \ufffd\ufffd text"), "not \ufffd\ufffd text", "as the server sends what is not UTF-8");
+  assert.equal(shownName("x".repeat(1 << 20)), `${"x".repeat(200)}…`);
+  assert.equal([...shownName("\u{1f600}".repeat(300))].length, 201);
+  assert.equal(shownName(null), "");
+  assert.equal(jobTitle({ name: "\x1b[2J \n", id: "job-1" }), "job-1");
+  assert.equal(jobTitle({ name: "<b>", id: "job-1" }), "<b>");
+});
+
+test("of a value nothing is left out", () => {
+  assert.equal(shownText("rm -r\rharmless \x1b[8mhidden\n\u2066"), "rm -r\ufffdharmless \ufffd[8mhidden\n\ufffd");
+});
+
 test("what matches is marked; colours and overwritten progress are not shown", () => {
   assert.deepEqual(marked("a loss=nan b", markerOf("loss=\\w+")), [["a ", false], ["loss=nan", true], [" b", false]]);
   assert.deepEqual(marked("Error", markerOf("(?i)error")), [["Error", true]]);
@@ -124,13 +152,29 @@ test("what matches is marked; colours and overwritten progress are not shown", (
   assert.equal(cleaned("10 %\r50 %\r90 %\r"), "90 %");
 });
 
-test("a pattern and a level together want both", () => {
-  const expression = markerOf(combined("step 7", "errors"))!;
-  const matches = (text: string) => marked(text, expression).some(([, hit]) => hit);
-  assert.ok(matches("ERROR at step 7"));
-  assert.ok(matches("step 7: fatal"));
-  assert.ok(!matches("step 7 is fine"));
-  assert.equal(combined("", ""), "");
+test("a pattern and a level are asked for side by side, and the pattern is what is marked", () => {
+  const address = jobAddress("j", "logs", { match: "ValueError", level: "error" });
+  assert.equal(address, "api/v1/jobs/j/logs?match=ValueError&level=error");
+  assert.ok(looksFor({ pattern: "", level: "error" }) && !looksFor({ pattern: "", level: "" }));
+  const line = "ValueError: bad batch 17";
+  assert.ok(isOfLevel(line, "error", false));
+  assert.deepEqual(marked(line, markerOf(patternToMark({ pattern: "ValueError", level: "error" }))), [
+    ["ValueError", true],
+    [": bad batch 17", false],
+  ]);
+  const words = markerOf(patternToMark({ pattern: "", level: "error" }));
+  assert.deepEqual(marked("fatal flaw", words), [["fatal", true], [" flaw", false]]);
+  assert.equal(markerOf(patternToMark({ pattern: "", level: "" })), null);
+});
+
+test("lines of programs are of a level by their words, tony's own by what they say", () => {
+  assert.ok(isOfLevel("step 17", "", false));
+  assert.ok(!isOfLevel("step 17", "warning", false));
+  assert.ok(isOfLevel("UserWarning: slow", "warning", false) && !isOfLevel("UserWarning: slow", "error", false));
+  const own = (rest: string, level: string) => isOfLevel(`2001-09-09T03:46:40.100+02:00 ${rest}`, level, true);
+  assert.ok(!own("info no error so far", "error") && own("info no error so far", "info"));
+  assert.ok(own("error port taken", "error") && own("error port taken", "warning"));
+  assert.ok(isOfLevel("terminate called", "error", true), "a line without a level is that of a crash");
 });
 
 test("neighbours have different colours, and each keeps its own", () => {

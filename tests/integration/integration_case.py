@@ -93,10 +93,10 @@ class JobTest(unittest.TestCase):
         self.addCleanup(self.site.run, "tony", "kill", job_id)
         return job_id
 
-    def start_portal(self):
+    def start_portal(self, *arguments):
         """Starts a portal of the site, which the test's end stops: its process in self.portal. Returns the address to
         visit."""
-        portal = subprocess.Popen(self.site.command("tony", "portal", "--json"), cwd=self.site.folder,
+        portal = subprocess.Popen(self.site.command("tony", "portal", "--json", *arguments), cwd=self.site.folder,
                                   env=self.site.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                   stderr=subprocess.DEVNULL, text=True)
         for clean_up in (portal.stdout.close, portal.wait, portal.terminate):

@@ -207,6 +207,9 @@ class SharedPortalTest(SharedPortalCase):
         self.assertEqual((status, json.loads(text)), (200, {"user": "alice", "role": "control", "login": "header"}))
         self.assertEqual(json.loads(visitor.ask("/api/v1/session", X_Forwarded_User="bob")[2])["role"], "view")
         self.assertEqual(visitor.ask("/", X_Forwarded_User="bob", Host="evil.example")[0], 403)
+        # The proxy has the login.
+        self.assertEqual(visitor.ask("/login", X_Forwarded_User="bob")[0], 404)
+        self.assertEqual(visitor.ask("/login", "name=bob", X_Forwarded_User="bob")[0], 405)
         if os.geteuid() == 0:  # else nobody else can be tried
             self.assertEqual(second_user.run_python(GET, str(self.port)).strip(), "b''")
 

@@ -32,6 +32,7 @@ CHROMIUM = shutil.which("chromium")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
          "--disable-component-update", "--disable-sync"]
 DEADLINE_MILLIS = 30_000
+browsers.expect.set_options(timeout=DEADLINE_MILLIS)  # its own is 5 s
 # Prints more than one block of the log view, with one line to be found, and waits.
 TALK = 'for i in $(seq 3000); do echo "step=$i loss=0.$i"; done; echo "here is the needle"; echo > {said}; read < {gate}'
 # Three ranks train; then rank 1 loads a batch that never comes, and the others wait for it.
@@ -322,8 +323,9 @@ class PageTest(Visits):
         (master,) = machine.programs_of(job.id, "tony-am")
         os.kill(master, signal.SIGSTOP)
         self.addCleanup(go_on, master)
-        expect(fresh).to_contain_text("Nothing has been heard for", timeout=20_000)
-        expect(page.locator(".fresh.gone")).to_contain_text("does not answer. What you see is as of", timeout=8_000)
+        expect(fresh).to_contain_text("Nothing has been heard for", timeout=2 * DEADLINE_MILLIS)
+        expect(page.locator(".fresh.gone")).to_contain_text("does not answer. What you see is as of",
+                                                        timeout=2 * DEADLINE_MILLIS)
         go_on(master)
         expect(fresh).to_have_text("live", timeout=2 * DEADLINE_MILLIS)
         self.assert_content(page)

@@ -7,7 +7,6 @@ PROGRAMS is the folder of tony-submit and its companions, with the runtime bundl
 Exits with 77 where Hadoop cannot run. horovod_test.py is the same with Horovod itself.
 """
 
-import contextlib
 import os
 import pathlib
 import re
@@ -148,9 +147,7 @@ class YarnHorovodTest(unittest.TestCase):
         self.start(ranks("0.0:--never"), *DRIVER_APART)
         horovod_job.wait_until_put(horovod_job.port_of(self.workers[0]), "/global/3")
         container = self.job.wait_for_task("driver:0", "RUNNING")["container"]
-        for executor in machine.programs_of(container, "tony-executor"):
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(executor, signal.SIGKILL)
+        machine.kill_programs_of(container, "tony-executor")
         self.assert_begins_anew("^driver:0 was lost")
 
     def test_an_elastic_job_loses_a_container(self):
@@ -166,9 +163,7 @@ class YarnHorovodTest(unittest.TestCase):
 
         lost, *left = begun
         container = self.job.wait_for_task(lost, "RUNNING")["container"]
-        for executor in machine.programs_of(container, "tony-executor"):
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(executor, signal.SIGKILL)
+        machine.kill_programs_of(container, "tony-executor")
         two, begin = rounds.wait_for(2)
         self.assertEqual(sorted(two), sorted(left))
         self.assertGreater(begin, 0)

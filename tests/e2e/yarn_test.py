@@ -7,7 +7,6 @@ PROGRAMS is the folder of tony-submit and its companions, with the runtime bundl
 Exits with 77 where Hadoop cannot run.
 """
 
-import contextlib
 import getpass
 import json
 import os
@@ -307,9 +306,7 @@ class Looking(OnYarn, unittest.TestCase):
         follower = self.follow_logs(site, job.id, "worker:0", "--stdout")
         self.assertEqual(follower.stdout.readline(), f"attempt 1 of {worker}\n")
         # The executor and its keeper: nobody is left to answer for the container.
-        for process in machine.programs_of(job.id, "tony-executor"):
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(process, signal.SIGKILL)
+        machine.kill_programs_of(job.id, "tony-executor")
         self.assertRegex(follower.stdout.readline(), r"^attempt 2 of \d+\n$")
         self.assertEqual(follower.stdout.read(), "")
         self.assertEqual(follower.wait(), 0)

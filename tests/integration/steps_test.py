@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """A job as a step of a workflow: its key, its attempts, and who ends it (docs/design/steps.md)."""
 
-import contextlib
 import json
 import os
 import shutil
@@ -228,9 +227,7 @@ class AttemptsTest(StepTest):
         self.kill(first)
         (job,) = self.jobs()
         for program in ("tony-am", "tony-executor"):
-            for pid in machine.programs_of(job, program):
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
+            machine.kill_programs_of(job, program)
         out, _ = self.run_attempt("true")
         self.assertIn(f"'{job}' is LOST; the new one finds its checkpoints", out)
         self.assertEqual(len(self.jobs()), 2)

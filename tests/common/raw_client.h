@@ -14,9 +14,9 @@ namespace tony {
 
 /// Keeps what comes back. Not thread safe: owned by the driver's loop, and outlived by the driver.
 struct RawClient {
-  /// Returns when it is connected to the port of 127.0.0.1.
-  void Connect(LoopDriver& driver, int port) {
-    attempt = TcpSocket::Connect(driver.loop(), "127.0.0.1", port, [this, &driver](auto connected) {
+  /// Returns when it is connected to the port of `address`.
+  void Connect(LoopDriver& driver, int port, const std::string& address = "127.0.0.1") {
+    attempt = TcpSocket::Connect(driver.loop(), address, port, [this, &driver](auto connected) {
       ASSERT_TRUE(connected.ok()) << connected.status();
       socket = *std::move(connected);
       Read(driver);

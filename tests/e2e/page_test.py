@@ -165,6 +165,14 @@ class Visits(JobTest):
         browsers.expect(page.locator("h1")).to_contain_text("KILLED", timeout=DEADLINE_MILLIS)
         self.assertEqual(page.evaluate("() => window.violations"), [])
 
+    def assert_charts_mark_the_restart(self, page):
+        """Charts say that the job began anew once: the legend, and the text of the canvas with the mark."""
+        chart = page.locator("#charts [role=img]").first
+        chart.scroll_into_view_if_needed(timeout=DEADLINE_MILLIS)
+        browsers.expect(chart).to_have_attribute("aria-label", re.compile("; 1 restart of the job$"),
+                                                 timeout=DEADLINE_MILLIS)
+        browsers.expect(page.locator("#charts .legend")).to_have_text("job restarted")
+
     def row(self, page, task):
         """The row of a task in the table."""
         return page.locator("#tasks .task", has=page.get_by_role("rowheader", name=task, exact=True))
@@ -189,6 +197,7 @@ class PageTest(Visits):
         twin = page.locator(".twin", has_text="worker:1")
         browsers.expect(twin).to_contain_text("failed at run 1", timeout=DEADLINE_MILLIS)
         browsers.expect(page.locator("#timeline")).to_contain_text("the job began anew", timeout=DEADLINE_MILLIS)
+        self.assert_charts_mark_the_restart(page)
 
         self.assert_stop_asks_and_stops(page, job)
 

@@ -65,6 +65,7 @@ class TrainingTest(examples.TensorFlowParameterServer, page_test.Visits):
         twin = page.locator(".twin", has_text="worker:1")
         browsers.expect(twin).to_contain_text("failed at run 1", timeout=DEADLINE_MILLIS)
         browsers.expect(page.locator("#timeline")).to_contain_text("the job began anew", timeout=DEADLINE_MILLIS)
+        self.assert_charts_mark_the_restart(page)
         self.picture(page, "training-restarted")
 
         # An ApplicationMaster that is lost does not end the visit either.

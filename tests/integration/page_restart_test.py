@@ -57,17 +57,37 @@ class PageRestartTest(integration_case.JobTest):
         job = machine.wait_until(answered, tony_cli.DEADLINE_SECONDS, pause_seconds=0.05)
         self.assertEqual(job["incarnation"], incarnation)
 
-    def test_a_visitor_stays(self):
+    def read_on(self, page, job_id, events):
+        """Adds what has happened behind `events`, as a visitor gets it: page by page, from the last sequence on."""
+        while True:
+            more = page.api(f"jobs/{job_id}/events", after=events[-1]["sequence"] if events else 0, limit=3)["events"]
+            if not more:
+                return
+            events += more
+
+    def recorded(self, job_id):
+        """All events of a job that is over, as its history has them."""
+        portal = Page(self.start_portal())
+        portal.enter()
+        events = []
+        self.read_on(portal, job_id, events)
+        return events
+
+    def test_a_visitor_stays_and_gets_every_event_once(self):
         gate = self.pipe("gate")
         job = self.submit(f"read word < {gate.path}", workers=2)
         job.wait_until_running("worker:0", "worker:1")
         page = self.enter(job.id)
-        before = page.api(f"jobs/{job.id}/events", after=0)["events"]
+        seen, seen_by = [], []
+        self.read_on(page, job.id, seen)
         stranger = Page(f"http://{page.host}{page.base}")
         stranger.cookie = "tony-page=" + "0" * 32
         for incarnation in (2, 3):
+            seen_by.append(len(seen))
             self.lose_master(page, job.id, incarnation)
+            self.read_on(page, job.id, seen)
             job.wait_until_attached_again(incarnation - 1)
+            self.read_on(page, job.id, seen)
             self.assertEqual(stranger.ask("jobs")[0], 403)
         kept = job.folder / "secrets" / "page-visits.json"
         self.assertEqual(stat.S_IMODE(kept.stat().st_mode), 0o600)
@@ -77,8 +97,15 @@ class PageRestartTest(integration_case.JobTest):
         self.assert_succeeds(job)
         after = [int(event["sequence"]) for event in job.raw_events("sequence")]
         self.assertEqual(after, list(range(1, len(after) + 1)))
-        self.assertLess(len(before), len(after))
         self.assertFalse(kept.exists())
+        # No ApplicationMaster has taken back, repeated or left out what the one before had told the visitor.
+        history = self.recorded(job.id)
+        self.assertEqual([event["sequence"] for event in history], after)
+        self.assertEqual(seen, history[:len(seen)])
+        self.assertLess(0, seen_by[0])
+        self.assertLess(seen_by[0], seen_by[1])
+        self.assertLess(seen_by[1], len(seen))
+        self.assertLess(len(seen), len(history))
 
     def test_a_detached_job_keeps_its_page(self):
         gate = self.pipe("gate")

@@ -3,12 +3,19 @@
 
 #include <zlib.h>
 
+#include "absl/strings/match.h"
+
 namespace tony::web {
 namespace {
 
 constexpr int kGzipWindow = 15 + 16;
 
 }  // namespace
+
+// TcpSocket has written an IPv4-mapped address in its IPv4 form.
+bool IsWorthCompressing(const std::string& peer_address) {
+  return !absl::StartsWith(peer_address, "127.") && peer_address != "::1";
+}
 
 std::string Gzip(const std::string& bytes) {
   z_stream stream = {};

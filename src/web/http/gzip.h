@@ -5,6 +5,10 @@
 
 namespace tony::web {
 
+/// Whether answers to a peer, of a numeric address, are worth the time to compress them: loopback
+/// is faster than any compression. Thread safe.
+bool IsWorthCompressing(const std::string& peer_address);
+
 /// Returns `bytes` in the gzip format, compressed at the fastest level; empty if zlib has no
 /// memory. Thread safe.
 std::string Gzip(const std::string& bytes);

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/logging.h"
 #include "web/http/gzip.h"
@@ -93,8 +92,7 @@ class HttpServer::Connection : public std::enable_shared_from_this<Connection> {
     state_ = State::kHandling;
     head_ = request.head;
     accept_ = request.accept;
-    compress_ = request.accepts_gzip && !absl::StartsWith(request.peer_address, "127.") &&
-                request.peer_address != "::1";
+    compress_ = request.accepts_gzip && IsWorthCompressing(request.peer_address);
     abandoned_ = std::make_shared<std::atomic<bool>>(false);
     request.abandoned = abandoned_;
     AllowTime(server_.limits_.handling,

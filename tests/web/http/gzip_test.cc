@@ -35,5 +35,14 @@ TEST(Gzip, KeepsTheBytes) {
   EXPECT_EQ(Gunzip("not compressed"), "");
 }
 
+TEST(Gzip, LoopbackIsFasterThanCompression) {
+  for (const char* const own : {"127.0.0.1", "127.8.9.10", "::1"}) {
+    EXPECT_FALSE(IsWorthCompressing(own)) << own;
+  }
+  for (const char* const other : {"10.0.0.7", "128.0.0.1", "12.7.0.1", "::2", "fd00::1", "::"}) {
+    EXPECT_TRUE(IsWorthCompressing(other)) << other;
+  }
+}
+
 }  // namespace
 }  // namespace tony::web

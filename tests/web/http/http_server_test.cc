@@ -1,7 +1,11 @@
 // Connections of the HTTP server: answers, deadlines, and too many of them.
 #include "web/http/http_server.h"
 
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
 
 #include <algorithm>
 #include <memory>
@@ -13,6 +17,7 @@
 #include "tests/common/any_peer.h"
 #include "tests/common/loop_driver.h"
 #include "tests/common/raw_client.h"
+#include "web/http/gzip.h"
 
 namespace tony::web {
 namespace {
@@ -26,9 +31,9 @@ using Client = RawClient;
 
 class HttpServerTest : public ::testing::Test {
  protected:
-  void Start(HttpServer::Limits limits = {}) {
+  void Start(HttpServer::Limits limits = {}, const std::string& address = "127.0.0.1") {
     auto server = HttpServer::Start(
-        driver_.loop(), "127.0.0.1", 0, [this](const PeerEnds& ends) { return peers_(ends); },
+        driver_.loop(), address, 0, [this](const PeerEnds& ends) { return peers_(ends); },
         [this](const HttpRequest& request, HttpServer::Respond respond) {
           requests_.push_back(request);
           if (answer_) {
@@ -302,6 +307,56 @@ TEST_F(HttpServerTest, ErrorsAreProblemsUnlessHtmlIsAccepted) {
   Send(browser, "GET / HTTP/1.1\r\nHost: h\r\nAccept: text/html,*/*\r\nConnection: close\r\n\r\n");
   ASSERT_TRUE(AwaitEnd(browser));
   EXPECT_EQ(browser.received, RenderResponse(*answer_, false));
+}
+
+/// An IPv4 address of this machine that is not on loopback; empty: it has none.
+std::string OuterAddress() {
+  ifaddrs* list = nullptr;
+  if (getifaddrs(&list) != 0) return "";
+  const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> owner(list, freeifaddrs);
+  for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next) {
+    if (entry->ifa_addr == nullptr || entry->ifa_addr->sa_family != AF_INET) continue;
+    if ((entry->ifa_flags & IFF_LOOPBACK) != 0 || (entry->ifa_flags & IFF_UP) == 0) continue;
+    char text[INET_ADDRSTRLEN];
+    const void* const bytes = &reinterpret_cast<sockaddr_in*>(entry->ifa_addr)->sin_addr;
+    if (inet_ntop(AF_INET, bytes, text, sizeof text) != nullptr) return text;
+  }
+  return "";
+}
+
+constexpr char kGetPacked[] =
+    "GET /x HTTP/1.1\r\nHost: h\r\nAccept-Encoding: gzip\r\nConnection: close\r\n\r\n";
+
+TEST_F(HttpServerTest, OnLoopbackNothingIsCompressed) {
+  Start();
+  answer_ = Text(std::string(100'000, 'x'));
+  Client client;
+  Send(client, kGetPacked);
+  ASSERT_TRUE(AwaitEnd(client));
+  EXPECT_EQ(client.received, RenderResponse(*answer_, false));
+}
+
+TEST_F(HttpServerTest, LongAnswersAreCompressedForOtherHostsThatAcceptIt) {
+  const std::string address = OuterAddress();
+  if (address.empty()) GTEST_SKIP() << "this machine has no address but loopback's";
+  Start({}, "0.0.0.0");
+  const auto ask = [&](const std::string& request) {
+    Client client;
+    client.Connect(driver_, server_->port(), address);
+    client.socket->Write(request, [](const absl::Status&) {});
+    EXPECT_TRUE(AwaitEnd(client));
+    EXPECT_EQ(requests_.back().peer_address, address);
+    return client.received;
+  };
+  answer_ = Text(std::string(100'000, 'x'));
+  const std::string packed = ask(kGetPacked);
+  EXPECT_NE(packed.find("\r\nContent-Encoding: gzip\r\n"), std::string::npos);
+  EXPECT_NE(packed.find("\r\nVary: Accept-Encoding\r\n"), std::string::npos);
+  EXPECT_LT(packed.size(), 2000U);
+  EXPECT_EQ(Gunzip(packed.substr(packed.find("\r\n\r\n") + 4)), answer_->body);
+  EXPECT_EQ(ask(kGet), RenderResponse(*answer_, false));
+  answer_ = Text(std::string(1000, 'x'));
+  EXPECT_EQ(ask(kGetPacked), RenderResponse(*answer_, false)) << "a short one gains nothing";
 }
 
 /// Gives what the test puts into it.

@@ -185,8 +185,7 @@ class OnYarn(real_horovod.OnTwoNodes, ElasticTests, examples.HorovodElastic, uni
 
         done = self.last_step(lost)
         container = job.wait_for_task(f"worker:{lost}", "RUNNING")["container"]
-        for executor in machine.programs_of(container, "tony-executor"):
-            os.kill(executor, signal.SIGKILL)
+        machine.kill_programs_of(container, "tony-executor")
         self.wait_for_round(lost, size=3, behind=done)
         self.end_training()
         self.assert_trained_through(job)

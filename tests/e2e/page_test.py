@@ -32,6 +32,7 @@ CHROMIUM = shutil.which("chromium")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
          "--disable-component-update", "--disable-sync"]
 DEADLINE_MILLIS = 30_000
+browsers.expect.set_options(timeout=DEADLINE_MILLIS)  # its own is 5 s
 # Prints more than one block of the log view, with one line to be found, and waits.
 TALK = 'for i in $(seq 3000); do echo "step=$i loss=0.$i"; done; echo "here is the needle"; echo > {said}; read < {gate}'
 # Three ranks train; then rank 1 loads a batch that never comes, and the others wait for it.
@@ -161,15 +162,14 @@ class Visits(JobTest):
         page.fill("dialog input", "seen enough")
         page.click("text=Stop the job")
         self.assert_ends(job, 4)
-        browsers.expect(page.locator("h1")).to_contain_text("KILLED", timeout=DEADLINE_MILLIS)
+        browsers.expect(page.locator("h1")).to_contain_text("KILLED")
         self.assertEqual(page.evaluate("() => window.violations"), [])
 
     def assert_charts_mark_the_restart(self, page):
         """Charts say that the job began anew once: the legend, and the text of the canvas with the mark."""
         chart = page.locator("#charts [role=img]").first
         chart.scroll_into_view_if_needed(timeout=DEADLINE_MILLIS)
-        browsers.expect(chart).to_have_attribute("aria-label", re.compile("; 1 restart of the job$"),
-                                                 timeout=DEADLINE_MILLIS)
+        browsers.expect(chart).to_have_attribute("aria-label", re.compile("; 1 restart of the job$"))
         browsers.expect(page.locator("#charts .legend")).to_have_text("job restarted")
 
     def row(self, page, task):
@@ -189,13 +189,13 @@ class PageTest(Visits):
             self.said.read()
         job.wait_until_running("worker:0", "worker:1", epoch=1)
         # Without being loaded again: the second run, whose fault it was, and the timeline.
-        browsers.expect(self.row(page, "worker:1").locator(".attempt")).to_have_text("2", timeout=DEADLINE_MILLIS)
-        browsers.expect(self.row(page, "worker:1")).to_contain_text("RUNNING", timeout=DEADLINE_MILLIS)
-        browsers.expect(page.locator("#past")).to_contain_text("worker:1", timeout=DEADLINE_MILLIS)
+        browsers.expect(self.row(page, "worker:1").locator(".attempt")).to_have_text("2")
+        browsers.expect(self.row(page, "worker:1")).to_contain_text("RUNNING")
+        browsers.expect(page.locator("#past")).to_contain_text("worker:1")
         page.click("text=The timeline as text")
         twin = page.locator(".twin", has_text="worker:1")
-        browsers.expect(twin).to_contain_text("failed at run 1", timeout=DEADLINE_MILLIS)
-        browsers.expect(page.locator("#timeline")).to_contain_text("the job began anew", timeout=DEADLINE_MILLIS)
+        browsers.expect(twin).to_contain_text("failed at run 1")
+        browsers.expect(page.locator("#timeline")).to_contain_text("the job began anew")
         self.assert_charts_mark_the_restart(page)
 
         self.assert_stop_asks_and_stops(page, job)
@@ -207,15 +207,15 @@ class PageTest(Visits):
         page = self.visit(job)
         chart = page.locator("#charts [role=img]").first
         chart.scroll_into_view_if_needed()
-        browsers.expect(chart).to_have_attribute("aria-label", re.compile("worker:1"), timeout=DEADLINE_MILLIS)
+        browsers.expect(chart).to_have_attribute("aria-label", re.compile("worker:1"))
         self.assertNotIn("restart", chart.get_attribute("aria-label"))
         os.kill(self.pid(job, "worker:1"), signal.SIGKILL)
         browsers.expect(chart).to_have_attribute(
-            "aria-label", re.compile(r"; 1 restart of single tasks \(worker:1\)$"), timeout=DEADLINE_MILLIS)
+            "aria-label", re.compile(r"; 1 restart of single tasks \(worker:1\)$"))
         browsers.expect(page.locator("#charts .legend")).to_have_text("task restarted")
         page.click("text=The timeline as text")
         twin = page.locator(".twin", has_text="worker:1")
-        browsers.expect(twin).to_contain_text(re.compile("first step after .* of run 2"), timeout=DEADLINE_MILLIS)
+        browsers.expect(twin).to_contain_text(re.compile("first step after .* of run 2"))
         browsers.expect(twin).to_contain_text("failed at run 1")
         browsers.expect(page.locator("#timeline .legend")).to_contain_text("first step")
         # Too short to judge, which is said.
@@ -252,10 +252,10 @@ class PageTest(Visits):
         job = self.start(workers=1)
         page = self.visit(job)
         lines = page.locator("#logs .lines")
-        browsers.expect(lines).to_contain_text("here is the needle", timeout=DEADLINE_MILLIS)
+        browsers.expect(lines).to_contain_text("here is the needle")
         page.fill("#logs input.pattern", r"step=77\d loss")
         page.keyboard.press("Enter")
-        browsers.expect(page.locator("#logs [role=status]").first).to_contain_text("1 / 10", timeout=DEADLINE_MILLIS)
+        browsers.expect(page.locator("#logs [role=status]").first).to_contain_text("1 / 10")
         browsers.expect(page.locator(".line.current")).to_have_text("step=770 loss=0.770")
         page.click("text=next ▸")
         browsers.expect(page.locator(".line.current")).to_have_text("step=771 loss=0.771")
@@ -266,9 +266,9 @@ class PageTest(Visits):
         page.fill("#logs input.pattern", "")
         lines.focus()
         page.keyboard.press("Home")
-        browsers.expect(lines).to_contain_text("step=1 loss=0.1", timeout=DEADLINE_MILLIS)
+        browsers.expect(lines).to_contain_text("step=1 loss=0.1")
         page.keyboard.press("End")
-        browsers.expect(lines).to_contain_text("here is the needle", timeout=DEADLINE_MILLIS)
+        browsers.expect(lines).to_contain_text("here is the needle")
         self.assert_content(page)
         self.gate.write()
         self.assert_succeeds(job)
@@ -280,14 +280,14 @@ class PageTest(Visits):
         expect(page.locator("#logs input[list]")).not_to_have_value("")
         page.fill("#logs input[list]", "worker*")
         # A follower is at the end of 9,003 lines, of which those in view exist.
-        expect(place).to_contain_text("9,003 lines", timeout=DEADLINE_MILLIS)
+        expect(place).to_contain_text("9,003 lines")
         expect(lines).to_contain_text("here is the needle")
         self.assertLess(page.locator("#logs .line").count(), 100)
         # Each task has its name before its lines, and a colour.
         page.fill("#logs input.pattern", "needle")
         page.check("text=hide others")
         names = page.locator("#logs .line .by")
-        expect(names).to_have_count(3, timeout=DEADLINE_MILLIS)
+        expect(names).to_have_count(3)
         self.assertEqual({name.strip() for name in names.all_inner_texts()}, {"worker:0", "worker:1", "worker:2"})
         colors = names.evaluate_all("(names) => names.map((name) => getComputedStyle(name).color)")
         self.assertEqual(len(set(colors)), 3)
@@ -298,13 +298,13 @@ class PageTest(Visits):
         expect(page.locator("#logs [role=status] .group")).to_have_count(0)
         # From the start on only as much is read as somebody looks at.
         page.select_option("#logs select[aria-label=Time]", label="all")
-        expect(place).to_contain_text("2,000 lines, and more below", timeout=DEADLINE_MILLIS)
+        expect(place).to_contain_text("2,000 lines, and more below")
         expect(lines).to_contain_text("step=1 loss=0.1")
         lines.evaluate("(box) => box.scrollTo(0, box.scrollHeight)")
-        expect(place).to_contain_text("4,000 lines", timeout=DEADLINE_MILLIS)
+        expect(place).to_contain_text("4,000 lines")
         self.picture(page, "merged")
         page.check("#logs .place input[type=checkbox]")
-        expect(place).to_contain_text("9,003 lines", timeout=DEADLINE_MILLIS)
+        expect(place).to_contain_text("9,003 lines")
         expect(lines).to_contain_text("here is the needle")
         self.assert_content(page)
         self.gate.write(3)
@@ -317,8 +317,8 @@ class PageTest(Visits):
         self.assert_content(page)
         self.gate.write(2)
         self.assert_succeeds(job)
-        browsers.expect(page.locator("h1")).to_contain_text("SUCCEEDED", timeout=DEADLINE_MILLIS)
-        browsers.expect(page.locator(".fresh")).to_contain_text("has ended", timeout=DEADLINE_MILLIS)
+        browsers.expect(page.locator("h1")).to_contain_text("SUCCEEDED")
+        browsers.expect(page.locator(".fresh")).to_contain_text("has ended")
         browsers.expect(self.row(page, "worker:1")).to_be_visible()
         self.assertTrue(page.evaluate("() => window.kept"))
         self.assertEqual(page.evaluate("() => window.violations"), [])
@@ -331,8 +331,9 @@ class PageTest(Visits):
         (master,) = machine.programs_of(job.id, "tony-am")
         os.kill(master, signal.SIGSTOP)
         self.addCleanup(go_on, master)
-        expect(fresh).to_contain_text("Nothing has been heard for", timeout=20_000)
-        expect(page.locator(".fresh.gone")).to_contain_text("does not answer. What you see is as of", timeout=8_000)
+        expect(fresh).to_contain_text("Nothing has been heard for", timeout=2 * DEADLINE_MILLIS)
+        expect(page.locator(".fresh.gone")).to_contain_text("does not answer. What you see is as of",
+                                                        timeout=2 * DEADLINE_MILLIS)
         go_on(master)
         expect(fresh).to_have_text("live", timeout=2 * DEADLINE_MILLIS)
         self.assert_content(page)
@@ -350,7 +351,7 @@ class PageTest(Visits):
         page.keyboard.press("End")
         page.keyboard.press("Enter")
         browsers.expect(page.locator("#logs input[list]")).to_have_value("worker:1")
-        browsers.expect(page.locator("#logs .lines")).to_contain_text("here is the needle", timeout=DEADLINE_MILLIS)
+        browsers.expect(page.locator("#logs .lines")).to_contain_text("here is the needle")
         self.assert_content(page)
         self.gate.write(2)
         self.assert_succeeds(job)
@@ -410,24 +411,24 @@ class PageTest(Visits):
         self.assertIn("sort=submitted", page.url)
         # A job that comes is there by itself.
         running = self.start(*conf(application__name="running"))
-        expect(names).to_have_text(["fine", "broken", "running"], timeout=DEADLINE_MILLIS)
+        expect(names).to_have_text(["fine", "broken", "running"])
         # The keyboard alone opens a job of the past, with its first error.
         page.locator(".jobs .rows").focus()
         page.keyboard.press("ArrowDown")
         page.keyboard.press("ArrowDown")
         page.keyboard.press("Enter")
-        expect(page.locator("h1")).to_contain_text("broken", timeout=DEADLINE_MILLIS)
+        expect(page.locator("h1")).to_contain_text("broken")
         expect(page.get_by_text("from the job's history")).to_be_visible(timeout=DEADLINE_MILLIS)
-        expect(page.locator("main")).to_contain_text("ValueError: no batch", timeout=DEADLINE_MILLIS)
+        expect(page.locator("main")).to_contain_text("ValueError: no batch")
         self.assertEqual(page.get_by_role("button", name="Stop").count(), 0)
         page.get_by_role("link", name="All jobs").click()
-        expect(names).to_have_count(3, timeout=DEADLINE_MILLIS)
+        expect(names).to_have_count(3)
         # A running one is followed until its end.
         page.get_by_role("link", name="running").click()
-        expect(page.locator("h1")).to_contain_text("RUNNING", timeout=DEADLINE_MILLIS)
+        expect(page.locator("h1")).to_contain_text("RUNNING")
         self.gate.write(2)
         self.assert_succeeds(running)
-        expect(page.locator("h1")).to_contain_text("SUCCEEDED", timeout=DEADLINE_MILLIS)
+        expect(page.locator("h1")).to_contain_text("SUCCEEDED")
         expect(page.get_by_text("from the job's history")).to_be_visible(timeout=DEADLINE_MILLIS)
         self.assertEqual(page.evaluate("() => window.violations"), [])
         self.assertEqual(self.complaints, [])
@@ -484,8 +485,7 @@ class PageTest(Visits):
         later = self.submit("true", *conf(application__name="later"))
         self.assert_succeeds(later)
         names = page.locator(".job .name")
-        browsers.expect(names).to_have_text([re.compile("later"), re.compile("a-rather-long-name")],
-                                            timeout=DEADLINE_MILLIS)
+        browsers.expect(names).to_have_text([re.compile("later"), re.compile("a-rather-long-name")])
         page.get_by_label("Order").select_option("Oldest first")
         browsers.expect(names).to_have_text([re.compile("a-rather-long-name"), re.compile("later")])
         self.assertIn("sort=submitted", page.url)

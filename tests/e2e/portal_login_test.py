@@ -106,7 +106,7 @@ class PortalLoginTest(page_test.Visits, portal_shared_test.SharedPortalCase):
         expect = browsers.expect
         program = self.site.folder / "wait.py"
         program.write_text("import os\ndef load_batch():\n    os.read(os.pipe()[0], 1)\nload_batch()\n")
-        job = self.submit(f"python3 {program}", "--conf", "tony.task.executor.execution-timeout-ms=4000")
+        job = self.submit(f"python3 {program}", "--conf", "tony.task.executor.execution-timeout-ms=10000")
         self.assert_ends(job, 3, "TASK_TIMED_OUT")
         page = self.open_portal()
         self.log_in(page, "bob", "battery staple")

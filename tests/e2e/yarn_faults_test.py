@@ -201,7 +201,8 @@ class Servers(FaultTest):
             address = cluster.environment["NAMENODE_WEB"]
             self.assert_told(told, INFRASTRUCTURE, "HDFS GETHOMEDIRECTORY", address)
             cluster.wait_for_hdfs("safe mode")
-            told = self.submit(*SOON)
+            cluster.list_hdfs("/", self.user)  # the first answer of a new process takes long
+            told = self.submit("--conf", "tony.yarn.timeout-ms=10000")
         finally:
             cluster.launch("datanode")
         self.assert_told(told, INFRASTRUCTURE, "Name node is in safe mode")
@@ -438,7 +439,7 @@ class Running(FaultTest):
         self.assert_in_turn(*(self.start(*gang) for _ in range(2)))
 
     def test_gangs_that_hold_half_each(self):
-        gang = (*GANG, "--executes", "sleep 1", "--conf", "tony.container.hold-timeout-ms=3000")
+        gang = (*GANG, "--executes", "sleep 1", "--conf", "tony.container.hold-timeout-ms=10000")
         # Of two queues, the one that has less gets the next node.
         with self.nodes_held(2):
             first = self.start(*gang, "--conf", "tony.yarn.queue=default")

@@ -147,8 +147,7 @@ class YarnHorovodTest(unittest.TestCase):
         self.start(ranks("0.0:--never"), *DRIVER_APART)
         horovod_job.wait_until_put(horovod_job.port_of(self.workers[0]), "/global/3")
         container = self.job.wait_for_task("driver:0", "RUNNING")["container"]
-        for executor in machine.programs_of(container, "tony-executor"):
-            os.kill(executor, signal.SIGKILL)
+        machine.kill_programs_of(container, "tony-executor")
         self.assert_begins_anew("^driver:0 was lost")
 
     def test_an_elastic_job_loses_a_container(self):
@@ -164,8 +163,7 @@ class YarnHorovodTest(unittest.TestCase):
 
         lost, *left = begun
         container = self.job.wait_for_task(lost, "RUNNING")["container"]
-        for executor in machine.programs_of(container, "tony-executor"):
-            os.kill(executor, signal.SIGKILL)
+        machine.kill_programs_of(container, "tony-executor")
         two, begin = rounds.wait_for(2)
         self.assertEqual(sorted(two), sorted(left))
         self.assertGreater(begin, 0)

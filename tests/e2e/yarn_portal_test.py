@@ -27,7 +27,7 @@ HISTORY = f"/user/{getpass.getuser()}/.tony"
 # An answer of a NameNode is waited for ten seconds.
 SILENCE_SECONDS = 60
 # A call to it that is under way is broken off within a second; the rest is a busy machine's.
-END_SECONDS = 4
+END_SECONDS = 8
 
 # Until the stacks of a job that hangs are kept: its limit, a look each five seconds, and a busy machine's time.
 HANG_SECONDS = 120

@@ -32,7 +32,7 @@ from examples import CHECKPOINT_EVERY, DEADLINE_SECONDS
 SMALL = ("--conf", "tony.am.memory=256m")  # what two small nodes have
 KEPT = ["cluster", "events", "job.xml", "metrics.bin", "summary.json"]  # in HDFS, of each job
 # Who is stopped counts as lost soon.
-SOON_LOST = ("tony.task.heartbeat-interval-ms=100", "tony.task.max-missed-heartbeats=30")
+SOON_LOST = ("tony.task.heartbeat-interval-ms=100", "tony.task.max-missed-heartbeats=100")
 
 # Steps between checkpoints in HDFS, each of which takes a second.
 SELDOM = 5 * CHECKPOINT_EVERY
@@ -306,8 +306,7 @@ class Looking(OnYarn, unittest.TestCase):
         follower = self.follow_logs(site, job.id, "worker:0", "--stdout")
         self.assertEqual(follower.stdout.readline(), f"attempt 1 of {worker}\n")
         # The executor and its keeper: nobody is left to answer for the container.
-        for process in machine.programs_of(job.id, "tony-executor"):
-            os.kill(process, signal.SIGKILL)
+        machine.kill_programs_of(job.id, "tony-executor")
         self.assertRegex(follower.stdout.readline(), r"^attempt 2 of \d+\n$")
         self.assertEqual(follower.stdout.read(), "")
         self.assertEqual(follower.wait(), 0)

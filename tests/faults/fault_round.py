@@ -21,8 +21,8 @@ import tony_cli
 import withheld_kill
 
 # The limit of every wait in a round, and of the time until a job's last process is gone.
-DEADLINE_SECONDS = 40
-GONE_SECONDS = 20
+DEADLINE_SECONDS = 120
+GONE_SECONDS = 60
 # Between a step and the fault: what happens between two events is hit, too.
 _MOMENT_SECONDS = 0.02
 _TASK_MEGABYTES = 64

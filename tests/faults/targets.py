@@ -4,7 +4,7 @@ import machine
 import tony_cli
 
 # How long a process that is about to be started may take to show itself.
-_APPEAR_SECONDS = 2
+_APPEAR_SECONDS = 10
 
 
 class JobProcesses:

@@ -29,7 +29,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 AZKABAN = ROOT / "integrations" / "azkaban"
 DEADLINE_SECONDS = 120
 # What a killed step may take beyond its tasks' grace, on a machine that does other things, too.
-SOON_SECONDS = 10
+SOON_SECONDS = 60
 SMALL = "tony.worker.instances=1\ntony.worker.memory=64m\n"
 
 

@@ -21,7 +21,7 @@ KEY = "TONY_COLLECTIVE_KEY"
 APART = ("unshare", "--user", "--map-root-user")
 OFF = ("--conf", "tony.task.collective-package=false")
 # Stalls are reported soon.
-SOON = ("--conf", "tony.execution.envs=HOROVOD_STALL_CHECK_TIME_SECONDS=0.5",
+SOON = ("--conf", "tony.execution.envs=HOROVOD_STALL_CHECK_TIME_SECONDS=3",
         "--conf", "tony.task.metrics-interval-ms=100")
 
 

@@ -67,7 +67,7 @@ class HangTest(JobTest):
         os.mkfifo(gate)
         program.write_text(TRAIN.format(gate=gate, meanwhile=meanwhile), encoding="utf-8")
         return self.submit(f"python3 {program}", *arguments, workers=3,
-                           *conf(task__hang_limit_ms=3000, task__metrics_interval_ms=100))
+                           *conf(task__hang_limit_ms=6000, task__metrics_interval_ms=100))
 
     def notes(self, job):
         """The sentences of the job's notes that are about hanging or progress."""

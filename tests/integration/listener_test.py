@@ -84,13 +84,15 @@ class ListenerTest(JobTest):
         self.kill(job)
 
     def test_programs_have_the_limit_of_the_login(self):
-        command = "ulimit -Sn; ulimit -Hn; sleep 600"
+        ready = self.pipe("ready")
+        command = f"ulimit -Sn; ulimit -Hn; echo > {ready.path}; sleep 600"
         job = self.site.submit(
             *("--executes", command, "--conf", "tony.worker.instances=2"),
             *integration_case.SMALL,
             prefix=["bash", "-c", 'ulimit -Sn 777 && ulimit -Hn 2048 && exec "$@"', "bash"],
         )
-        job.wait_until_running("worker:0", "worker:1")
+        for _ in range(2):
+            ready.read()
         (master,) = (
             pid for pid in integration_case.machine.processes_with(job.id)
             if integration_case.machine.name_of(pid) == "tony-am"

@@ -216,8 +216,10 @@ class SlowCleanUpTest(JobTest):
 
     # Links, which are made faster than files.
     LEAVE_FILES = (
-        "python3 -c 'import os; open(\"left\", \"w\"); "
-        "[os.link(\"left\", f\"left-{i}\") for i in range(10_000)]'"
+        "python3 -c 'import os\n"
+        "for d in range(10):\n"
+        "    os.mkdir(f\"{d}\"); open(f\"{d}/left\", \"w\")\n"
+        "    for i in range(10_000): os.link(f\"{d}/left\", f\"{d}/{i}\")'"
     )
 
     def test_of_a_killed_master_is_finished_by_the_client(self):

@@ -237,8 +237,11 @@ class MasterRestartTest(JobTest):
         self.assertTrue(machine.wait_until(lambda: not machine.processes_with(job.id), END_SECONDS))
 
     def test_who_leaves_with_control_c_has_killed_the_job(self):
-        job, _ = self.start("trap '' TERM; sleep 600", *("--conf", "tony.task.kill-grace-ms=60000"),
+        ready = self.pipe("ready")
+        job, _ = self.start(f"trap '' TERM; echo > {ready.path}; sleep 600",
+                            *("--conf", "tony.task.kill-grace-ms=60000"),
                             *("--conf", "tony.am.reattach-timeout-ms=500"), workers=1)
+        ready.read()
         processes = machine.Processes(self, machine.processes_with(job.id))
         job.client.send_signal(signal.SIGINT)
         job.wait_for(lambda events: any(event.get("state_changed", {}).get("state") == "STOPPING"
@@ -265,7 +268,7 @@ class MasterRestartTest(JobTest):
     def test_what_stops_every_start_for_a_while_is_outlived(self):
         gate = self.pipe("gate")
         job, (program,) = self.start(f"read < {gate.path}; echo $TONY_ATTEMPT $TONY_EPOCH",
-                                     workers=1)
+                                     *("--conf", "tony.am.reattach-timeout-ms=60000"), workers=1)
         # No ApplicationMaster can start without the file.
         file = job.folder / "job.xml"
         file.rename(job.folder / "away.xml")

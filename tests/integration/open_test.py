@@ -107,6 +107,8 @@ class OpenTest(integration_case.JobTest):
         line = self.pipe("line")
         job = self.submit(f"echo hello from the task; read word < {line.path}; exit 3", workers=2)
         job.wait_until_running("worker:0", "worker:1")
+        log = job.folder / "logs" / "worker-0" / "attempt-1" / "stdout.log"
+        machine.wait_until(lambda: log.exists() and log.stat().st_size, tony_cli.DEADLINE_SECONDS, 0.01)
         page = self.open_page(job)
         status, _, text = page.get(page.base)
         self.assertEqual(status, 403)

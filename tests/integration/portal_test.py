@@ -160,7 +160,7 @@ class PortalTest(integration_case.JobTest):
     def test_the_stacks_of_a_past_job_that_a_time_out_has_ended(self):
         program = self.site.folder / "wait.py"
         program.write_text("import os\ndef load_batch():\n    os.read(os.pipe()[0], 1)\nload_batch()\n")
-        job = self.submit(f"python3 {program}", "--conf", "tony.task.executor.execution-timeout-ms=4000", workers=2)
+        job = self.submit(f"python3 {program}", "--conf", "tony.task.executor.execution-timeout-ms=10000", workers=2)
         self.assert_ends(job, 3, "TASK_TIMED_OUT")
         page = Portal(self).enter()
         self.wait_for(page, job, alive=False)

@@ -227,8 +227,7 @@ class AttemptsTest(StepTest):
         self.kill(first)
         (job,) = self.jobs()
         for program in ("tony-am", "tony-executor"):
-            for pid in machine.programs_of(job, program):
-                os.kill(pid, signal.SIGKILL)
+            machine.kill_programs_of(job, program)
         out, _ = self.run_attempt("true")
         self.assertIn(f"'{job}' is LOST; the new one finds its checkpoints", out)
         self.assertEqual(len(self.jobs()), 2)

@@ -109,7 +109,7 @@ train()
         program.write_text(BEGIN + body, encoding="utf-8")
         gate, opened = os.pipe()
         with Ranks(["-c", f"import os, runpy; os.dup2({gate}, 0); runpy.run_path({str(program)!r})"], 3,
-                   environment=lambda _: {"HOROVOD_STALL_CHECK_TIME_SECONDS": "0.3"}, pass_fds=(gate,)) as ranks:
+                   environment=lambda _: {"HOROVOD_STALL_CHECK_TIME_SECONDS": "3"}, pass_fds=(gate,)) as ranks:
             outputs = {rank: Output(process) for rank, process in ranks.processes.items()}
             report = outputs[0].wait_for("reader: ")
             os.write(opened, b"go on\n")

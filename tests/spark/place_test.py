@@ -167,7 +167,7 @@ class LocalClusterTest(SparkCase):
             driver.call("stop_job")
             self.assert_nothing_left(job)
         with self.subTest("more nodes than Spark executors are refused with a sentence"):
-            job = driver.call("start", workers=3, command=SLEEP, deadline=8)
+            job = driver.call("start", workers=3, command=SLEEP, deadline=20)
             sentence = driver.call("verdict")
             self.assertIn("2 of 3 Spark executors have answered", sentence)
             self.assert_nothing_left(job)

@@ -1,8 +1,10 @@
 """The machine's processes and sockets, read from /proc, for tests."""
 
+import contextlib
 import os
 import pathlib
 import select
+import signal
 import time
 
 
@@ -39,6 +41,13 @@ def programs_of(job_id, program):
         for pid, command in processes_with(job_id).items()
         if f"/{program} " in command and runs(command.split(" "))
     ]
+
+
+def kill_programs_of(job_id, program):
+    """Kills what programs_of() finds; who ends at that moment is gone as well."""
+    for pid in programs_of(job_id, program):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
 
 
 def name_of(pid):

@@ -15,7 +15,7 @@ import tempfile
 import threading
 import time
 
-DEADLINE_SECONDS = 60
+DEADLINE_SECONDS = 180
 
 
 def json_lines(path):

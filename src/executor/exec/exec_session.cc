@@ -141,15 +141,17 @@ void ExecSession::Answer() {
   ReadNext();
 }
 
-void ExecSession::OnExited(const os::ExitStatus& status) {
+// A signal that ends the whole tree may end the command before the program, so that the task's own
+// end comes later.
+void ExecSession::OnExited(const os::KeeperExecExited& exited) {
   LogDebug("a command beside the program has ended",
-           {{"exec", number_}, {"code", status.code}, {"signal", status.signal}});
+           {{"exec", number_}, {"code", exited.status.code}, {"signal", exited.status.signal}});
   exited_ = true;
-  exit_.set_code(status.code);
-  exit_.set_signal(status.signal);
-  if (task_ended_) {
-    exit_.set_sentence(
-        rpc::ToUtf8(absl::StrCat(task_.name, " has ended, and the command with it")));
+  exit_.set_code(exited.status.code);
+  exit_.set_signal(exited.status.signal);
+  if (task_ended_ || exited.with_tree) {
+    exit_.set_sentence(rpc::ToUtf8(absl::StrCat(
+        task_.name, task_ended_ ? " has ended" : " is being ended", ", and the command with it")));
   }
   if (end_ == nullptr) return EndIfOver();
   Pump();

@@ -60,7 +60,7 @@ class ExecSession {
   /// The keeper's events of this command.
   void OnStarted();
   void OnFailed(const os::KeeperExecFailed& failed);
-  void OnExited(const os::ExitStatus& status);
+  void OnExited(const os::KeeperExecExited& exited);
   /// The task's program has ended; the keeper hangs the command up.
   void OnTaskEnded();
 

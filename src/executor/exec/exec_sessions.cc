@@ -36,7 +36,7 @@ void ExecSessions::On(const os::KeeperExecFailed& event) {
 }
 
 void ExecSessions::On(const os::KeeperExecExited& event) {
-  if (ExecSession* session = Find(event.exec)) session->OnExited(event.status);
+  if (ExecSession* session = Find(event.exec)) session->OnExited(event);
 }
 
 void ExecSessions::Finish(std::function<void()> done) {

@@ -85,7 +85,8 @@ KeeperEvent ToEvent(const KeeperReport& report) {
                               .message = report.message.data(),
                               .error_number = report.error_number};
     case KeeperReport::Kind::kExecExited:
-      return KeeperExecExited{.exec = report.exec, .status = report.status};
+      return KeeperExecExited{
+          .exec = report.exec, .status = report.status, .with_tree = report.with_tree};
     case KeeperReport::Kind::kEntered:
     case KeeperReport::Kind::kTreeGone:
       break;

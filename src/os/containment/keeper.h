@@ -84,6 +84,7 @@ struct KeeperExecFailed {
 struct KeeperExecExited {
   int exec = 0;
   ExitStatus status;
+  bool with_tree = false;  ///< the program had ended, or the whole tree was being ended
 };
 
 /// The keeper itself has died, which only a SIGKILL from outside can cause. Next() has killed

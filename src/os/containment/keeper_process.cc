@@ -293,6 +293,7 @@ void KeeperProcess::OnExited(pid_t pid, int status, const rusage& usage) {
   if (const auto exec = execs_.find(pid); exec != execs_.end()) {
     report.kind = KeeperReport::Kind::kExecExited;
     report.exec = exec->second.number;
+    report.with_tree = kill_at_.has_value() || state_ == State::kLeftovers;
     execs_.erase(exec);
     return Report(report);
   }

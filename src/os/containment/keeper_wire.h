@@ -47,6 +47,7 @@ struct KeeperReport {
   pid_t pid = 0;
   int error_number = 0;
   int leftovers = 0;
+  bool with_tree = false;
   ExitStatus status;
   Duration user_time{0};
   Duration system_time{0};

@@ -76,8 +76,13 @@ class ExecSessionsTest : public ::testing::Test {
   void SetUp() override {
     ::signal(SIGPIPE, SIG_IGN);  // as SetUpProcess() does
     os::LinePipe output;
-    ASSERT_TRUE(keeper_->Spawn(os::BashRequest("sleep 600", output)).ok());
-    ASSERT_TRUE(os::WaitFor<os::KeeperStarted>(*keeper_).has_value());
+    // A program that takes its time to end.
+    ASSERT_TRUE(
+        keeper_->Spawn(os::BashRequest("trap '' TERM; echo ready; sleep 600", output)).ok());
+    const auto started = os::WaitFor<os::KeeperStarted>(*keeper_);
+    ASSERT_TRUE(started.has_value());
+    program_ = started->pid;
+    ASSERT_TRUE(output.ReadLine().has_value());
     watch_ = driver_.loop().WatchReadable(keeper_->fd(), [this] {
       while (const auto event = keeper_->Next()) Take(*event);
       driver_.Changed();
@@ -131,6 +136,7 @@ class ExecSessionsTest : public ::testing::Test {
   std::map<int, Client> clients_;  ///< clients that may go on to the end of a test
   ExecSessions sessions_{driver_.loop(), *keeper_};
   std::unique_ptr<EventLoop::Handle> watch_;
+  pid_t program_ = 0;
 };
 
 TEST_F(ExecSessionsTest, ACommandHasTheProgramsEnvironmentAndFolder) {
@@ -215,10 +221,20 @@ TEST_F(ExecSessionsTest, TheProgramsEndIsToldAndTheCommandHungUp) {
   Client client;
   ASSERT_TRUE(Open(client, Bash("echo on; sleep 600")).ok());
   ASSERT_TRUE(driver_.Await([&] { return !client.output.empty(); }));
-  ASSERT_TRUE(keeper_->Kill(std::chrono::minutes(1)).ok());
+  ASSERT_EQ(::kill(program_, SIGKILL), 0);
   AwaitEnd(client);
   EXPECT_NE(client.ended->signal(), 0);
-  EXPECT_THAT(client.ended->sentence(), HasSubstr("worker:0 has ended, and the command with it"));
+  EXPECT_EQ(client.ended->sentence(), "worker:0 has ended, and the command with it");
+}
+
+TEST_F(ExecSessionsTest, ACommandThatEndsBeforeAProgramThatIsBeingEndedIsToldWhy) {
+  Client client;
+  ASSERT_TRUE(Open(client, Bash("echo on; sleep 600")).ok());
+  ASSERT_TRUE(driver_.Await([&] { return !client.output.empty(); }));
+  ASSERT_TRUE(keeper_->Kill(std::chrono::minutes(1)).ok());
+  AwaitEnd(client);
+  EXPECT_EQ(client.ended->signal(), SIGTERM);
+  EXPECT_EQ(client.ended->sentence(), "worker:0 is being ended, and the command with it");
 }
 
 TEST_F(ExecSessionsTest, TheirNumberIsLimited) {

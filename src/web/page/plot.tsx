@@ -72,7 +72,7 @@ function optionsOf({ chart, unit, utc, width, pointed }: Wishes, now: { current:
     scales: {
       x: { range: () => [now.current.from / 1000, now.current.to / 1000] },
       // From zero on, but for values such as losses, which lie close together far from it.
-      y: { range: (_plot, low, high) => yRange(low, high) },
+      y: { range: (_plot, low, high) => yRange(low, high, unit) },
     },
     axes: [
       { ...axis, size: 28, space: 60, values: (_plot, splits, _axis, _space, step) => splits.map((at) => tick(at * 1000, step, utc)) },
@@ -90,11 +90,13 @@ function optionsOf({ chart, unit, utc, width, pointed }: Wishes, now: { current:
   };
 }
 
-/** The range of the vertical axis for values between `low` and `high`. */
-export function yRange(low: number | null, high: number | null): [number, number] {
+/** The range of the vertical axis for values between `low` and `high`. That of bytes is so wide that ticks differ in the
+ * three digits that they have. */
+function yRange(low: number | null, high: number | null, unit: string): [number, number] {
   if (low === null || high === null || !Number.isFinite(low) || !Number.isFinite(high)) return [0, 1];
   if (low >= 0 && low < high * 0.7) return [0, high * 1.08 || 1];
-  const room = (high - low) * 0.1 || Math.abs(high) * 0.1 || 1;
+  const least = unit.startsWith("bytes") ? high * 0.025 : 0;
+  const room = Math.max(least, (high - low) * 0.1) || Math.abs(high) * 0.1 || 1;
   return [low >= 0 ? Math.max(0, low - room) : low - room, high + room];
 }
 

@@ -24,10 +24,11 @@ import tony_cli
 import withheld_kill
 from examples import CHECKPOINT_EVERY, DEADLINE_SECONDS
 
-# Who is stopped counts as lost after 10 s, and his container as gone although nobody says so.
+# Who is stopped counts as lost after 2 s, before TensorFlow's own check finds out, and his container as gone although
+# nobody says so.
 SOON_LOST = (
     "tony.task.heartbeat-interval-ms=100",
-    "tony.task.max-missed-heartbeats=100",
+    "tony.task.max-missed-heartbeats=20",
     "tony.container.kill.timeout=500",
 )
 

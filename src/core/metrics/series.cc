@@ -225,18 +225,18 @@ void MetricSeries::Restore(const Image& image) {
   const auto is_time = [](int64_t millis) { return millis >= 0 && millis < kMostMillis; };
   if (step == image.coarse_step_millis && is_time(image.coarse_begin_millis)) {
     coarse_step_ = step;
-    for (size_t i = 0; i < image.coarse.size(); ++i) {
-      const int64_t millis = image.coarse_begin_millis + static_cast<int64_t>(i) * step;
-      if (image.coarse[i].empty() || !is_time(millis)) continue;
+    int64_t millis = image.coarse_begin_millis;
+    for (size_t i = 0; i < image.coarse.size() && is_time(millis); ++i, millis += step) {
+      if (image.coarse[i].empty()) continue;
       if (coarse_.empty()) begin_ = last_ = millis;
       last_ = millis;
       AddCoarse(millis, image.coarse[i], 1);
     }
   }
-  for (size_t i = 0; i < image.fine.size(); ++i) {
-    const int64_t millis = image.fine_begin_millis + static_cast<int64_t>(i) * kFineMillis;
+  int64_t millis = image.fine_begin_millis;
+  for (size_t i = 0; i < image.fine.size() && is_time(millis); ++i, millis += kFineMillis) {
     const MetricBucket& bucket = image.fine[i];
-    if (bucket.empty() || !is_time(millis)) continue;
+    if (bucket.empty()) continue;
     AddFine(millis, bucket.mean);
     fine_[static_cast<size_t>(newest_fine_ % size_.fine_buckets)] = bucket;
   }

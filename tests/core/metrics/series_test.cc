@@ -184,6 +184,17 @@ TEST(MetricSeriesTest, DamagedImagesDoNoHarm) {
   EXPECT_EQ(series.begin_millis(), kStart);
 }
 
+TEST(MetricSeriesTest, BucketsOfAThousandYearsEndWhereTimeDoes) {
+  MetricSeries::Image image;
+  image.coarse_begin_millis = kStart;
+  image.coarse_step_millis = MetricSeries::kFineMillis << 40;
+  image.coarse.assign(2000, {1, 1, 1});
+  MetricSeries series({});
+  series.Restore(image);
+  EXPECT_EQ(series.begin_millis(), kStart);
+  EXPECT_EQ(series.last_millis(), kStart);
+}
+
 TEST(SeriesSizeTest, KeepsToItsBytes) {
   EXPECT_EQ(SeriesSize::Within(1'000'000).coarse_buckets, SeriesSize().coarse_buckets);
   for (size_t bytes = 900; bytes < 8000; bytes += 50) {

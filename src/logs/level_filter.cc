@@ -10,6 +10,11 @@ std::string LevelWords(LogLevel level) {
   return "";
 }
 
+absl::StatusOr<std::optional<LogLevel>> WantedLevel(absl::string_view name) {
+  if (name.empty()) return std::nullopt;
+  return ParseLogLevel(name);
+}
+
 LevelFilter::LevelFilter(std::optional<LogLevel> level, bool levels)
     : level_(level), levels_(levels) {
   if (!level || levels) return;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "common/logging.h"
 
@@ -18,6 +19,10 @@ namespace tony::logs {
 /// have no common form for levels, but common words. Empty for levels below a warning, of which
 /// every line is.
 std::string LevelWords(LogLevel level);
+
+/// The level that a wish names; nothing where `name` is empty: all lines are wanted.
+/// InvalidArgument – there is no such level.
+absl::StatusOr<std::optional<LogLevel>> WantedLevel(absl::string_view name);
 
 /// Tells whether lines are wanted. Lines of tony's own programs say their level; one that does not,
 /// such as the message of a crash, counts as an error. Lines of other programs are judged by

@@ -81,7 +81,7 @@ class Hits {
       const auto hit = static_cast<size_t>(found.data() - chunk.data());
       if (hit >= chunk.size()) break;
       const size_t begin = hit == 0 ? 0 : chunk.rfind('\n', hit - 1) + 1;
-      // What the pattern finds at a lower level may still be the context of a hit.
+      // A line of a lower level is no hit, but may be the context of one.
       if (!level_.Passes(Line(begin))) {
         from = LineEnd(begin);
         continue;

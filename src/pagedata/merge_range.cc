@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "common/logging.h"
 #include "common/status_macros.h"
+#include "logs/level_filter.h"
 #include "logs/log_block.h"
 
 namespace tony::pagedata {
@@ -14,9 +14,7 @@ absl::StatusOr<logs::MergeRange> MergeRangeOf(const web::MergeWish& wish) {
   range.since = std::max<int64_t>(0, wish.since_millis);
   range.pattern = wish.match;
   range.lines = wish.limit;
-  if (!wish.level.empty()) {
-    TONY_ASSIGN_OR_RETURN(range.level, ParseLogLevel(wish.level));
-  }
+  TONY_ASSIGN_OR_RETURN(range.level, logs::WantedLevel(wish.level));
   if (!wish.match.empty()) TONY_RETURN_IF_ERROR(logs::CheckLogPattern(wish.match));
   return range;
 }

@@ -191,7 +191,7 @@ class LossTest(ImageTest):
     def start(self):
         """A job whose first container runs for ever, and whose second one ends at once.
 
-        The program of the first one runs: a task is said to run from when the engine is asked for its container.
+        The program of the first one has begun, which it need not have done when its task is said to run.
         """
         data = self.site.folder / "data"
         data.mkdir(exist_ok=True)
@@ -200,7 +200,7 @@ class LossTest(ImageTest):
             *("--conf", f"tony.docker.containers.mount={data}:/data:rw"),
         )
         job.wait_until_running("worker:0")
-        machine.wait_until((data / "again").exists, 30, 0.01)
+        self.assertTrue(machine.wait_until((data / "again").exists, 30, 0.01))
         return job
 
     def processes(self, job, name):

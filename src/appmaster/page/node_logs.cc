@@ -13,6 +13,7 @@
 #include "core/tasks/arrival_dates.h"
 #include "history/job_logs.h"
 #include "logs/error_finder.h"
+#include "logs/level_filter.h"
 #include "logs/log_block.h"
 #include "pagedata/merge_range.h"
 #include "pagedata/raw_log.h"
@@ -134,8 +135,7 @@ void Limit(std::vector<std::string>& notes) {
 
 absl::Status Check(const web::MergeWish& wish) {
   if (!wish.match.empty()) TONY_RETURN_IF_ERROR(logs::CheckLogPattern(wish.match));
-  if (!wish.level.empty()) TONY_RETURN_IF_ERROR(ParseLogLevel(wish.level).status());
-  return absl::OkStatus();
+  return logs::WantedLevel(wish.level).status();
 }
 
 }  // namespace

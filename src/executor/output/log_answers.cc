@@ -11,6 +11,7 @@
 #include "core/tasks/arrival_dates.h"
 #include "logs/container_logs.h"
 #include "logs/error_finder.h"
+#include "logs/level_filter.h"
 #include "logs/log_block.h"
 #include "logs/log_bytes.h"
 #include "logs/log_merge.h"
@@ -50,19 +51,13 @@ size_t Within(int64_t value, int64_t least, int64_t most) {
   return static_cast<size_t>(std::clamp(value, least, most));
 }
 
-/// No level is wanted where `name` is empty. InvalidArgument – there is no such level.
-absl::StatusOr<std::optional<LogLevel>> LevelOf(const std::string& name) {
-  if (name.empty()) return std::nullopt;
-  return ParseLogLevel(name);
-}
-
 absl::StatusOr<logs::LogSearch> SearchOf(const v1::ReadLog& wish) {
   logs::LogSearch search;
   search.offset = wish.offset();
   search.pattern = wish.search().pattern();
   search.context = Within(wish.search().context(), 0, 100);
   search.hits = Within(wish.search().hits(), 1, 1000);
-  TONY_ASSIGN_OR_RETURN(search.level, LevelOf(wish.search().level()));
+  TONY_ASSIGN_OR_RETURN(search.level, logs::WantedLevel(wish.search().level()));
   search.levels = wish.stream() == v1::ReadLog::EXECUTOR;
   search.limit = Within(wish.limit_bytes(), 1, LogAnswers::kMostBytes);
   return search;
@@ -137,7 +132,7 @@ absl::StatusOr<logs::MergeRange> RangeOf(const v1::ReadLog& wish) {
   range.pattern = merge.pattern();
   range.lines = Within(merge.lines(), 1, 5000);
   range.bytes = Within(wish.limit_bytes(), 1, LogAnswers::kMostBytes);
-  TONY_ASSIGN_OR_RETURN(range.level, LevelOf(merge.level()));
+  TONY_ASSIGN_OR_RETURN(range.level, logs::WantedLevel(merge.level()));
   return range;
 }
 

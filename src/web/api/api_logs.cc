@@ -5,8 +5,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "common/logging.h"
 #include "core/model/task_path.h"
+#include "logs/level_filter.h"
 #include "web/api/api.h"
 #include "web/api/render.h"
 
@@ -106,7 +106,8 @@ void Api::ShowLog(const Call& call) {
   search.pattern = parameters.Text("match", kMostPattern);
   search.context = static_cast<size_t>(parameters.Number("context", 0, 100, 0));
   search.hits = static_cast<size_t>(parameters.Number("hits", 1, 1000, 100));
-  if (const auto level = ParseLogLevel(LevelIn(parameters)); level.ok()) search.level = *level;
+  // Choice() has let no other name pass.
+  search.level = logs::WantedLevel(LevelIn(parameters)).value_or(std::nullopt);
   if (!raw && parameters.problem()) {
     return call.respond(ProblemResponse(400, *parameters.problem()));
   }

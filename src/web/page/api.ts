@@ -34,23 +34,29 @@ async function problemOf(response: Response): Promise<Problem> {
   return new Problem(response.status, detail, command);
 }
 
+/** An abort controller that follows `signal` until `release()`. */
+export function following(signal?: AbortSignal): { abort: AbortController; release: () => void } {
+  const abort = new AbortController();
+  const forward = () => abort.abort();
+  signal?.addEventListener("abort", forward);
+  if (signal?.aborted) forward();
+  return { abort, release: () => signal?.removeEventListener("abort", forward) };
+}
+
 /** No answer may take longer; the server itself gives up after 30 s. */
 const kDeadlineMillis = 40_000;
 
 /** Fetches JSON. Throws Problem, or a TypeError or AbortError when nobody answers. */
 export async function getJson<T>(address: string, signal?: AbortSignal): Promise<T> {
-  const abort = new AbortController();
+  const { abort, release } = following(signal);
   const deadline = setTimeout(() => abort.abort(), kDeadlineMillis);
-  const forward = () => abort.abort();
-  signal?.addEventListener("abort", forward);
-  if (signal?.aborted) abort.abort();
   try {
     const response = await fetch(address, { signal: abort.signal, headers: { Accept: "application/json" } });
     if (!response.ok) throw await problemOf(response);
     return (await response.json()) as T;
   } finally {
     clearTimeout(deadline);
-    signal?.removeEventListener("abort", forward);
+    release();
   }
 }
 

@@ -7,7 +7,7 @@
 //     │       │  ▼
 //     ├────▶ poll each 2 s, 10 s when hidden
 //     └─nobody answers──▶ gone ──1 s, 2 s, … 30 s──▶ load
-import { getJson, jobAddress, Problem } from "./api";
+import { following, getJson, jobAddress, Problem } from "./api";
 import { StreamParser, type StreamEvent } from "./sse";
 import type { News } from "./store";
 import type { TabMessage } from "./tabs";
@@ -140,18 +140,15 @@ export class Live {
 
   /** Fetches JSON, for at most `millis`. Throws as getJson() does. */
   private async ask<T>(address: string, signal: AbortSignal, millis: number): Promise<T> {
-    const abort = new AbortController();
-    const forward = () => abort.abort();
-    signal.addEventListener("abort", forward);
-    if (signal.aborted) forward();
-    const cancel = this.browser.later(millis, forward);
+    const { abort, release } = following(signal);
+    const cancel = this.browser.later(millis, () => abort.abort());
     try {
       const answer = await this.get<T>(address, abort.signal);
       this.heardAt = this.browser.now();
       return answer;
     } finally {
       cancel();
-      signal.removeEventListener("abort", forward);
+      release();
     }
   }
 
@@ -238,9 +235,7 @@ export class Live {
   /** Reads the stream until it ends. If it says nothing at first, polling takes its place for good; if it falls silent
    * later, the server is asked whether it is still there. */
   private async stream(job: Job, signal: AbortSignal): Promise<void> {
-    const abort = new AbortController();
-    const forward = () => abort.abort();
-    signal.addEventListener("abort", forward);
+    const { abort, release } = following(signal);
     let heard = false;
     let doubted = false;
     let doubts = 0;
@@ -286,7 +281,7 @@ export class Live {
       if (signal.aborted) return;
       if (!abort.signal.aborted) return this.lost(error);
     } finally {
-      signal.removeEventListener("abort", forward);
+      release();
       if (!signal.aborted) this.leavePlace();
     }
     if (failure && !signal.aborted) return this.lost(failure);

@@ -21,6 +21,9 @@ export const kLevelWords: Record<string, string> = {
 /** The pattern whose hits are marked in lines. */
 export const patternToMark = ({ pattern, level }: Wanted): string => pattern || (kLevelWords[level] ?? "");
 
+const kWords = Object.fromEntries(
+  Object.entries(kLevelWords).map(([level, words]) => [level, new RegExp(words.slice("(?i)".length), "i")]),
+);
 const kOrder = ["debug", "info", "warning", "error"];
 const kOwnLine = /^\d{4}-\d\d-\d\dT\S{18} (debug|info|warning|error) /;
 
@@ -29,8 +32,7 @@ const kOwnLine = /^\d{4}-\d\d-\d\dT\S{18} (debug|info|warning|error) /;
 export function isOfLevel(text: string, level: string, own: boolean): boolean {
   if (!level) return true;
   if (own) return kOrder.indexOf(kOwnLine.exec(text)?.[1] ?? "error") >= kOrder.indexOf(level);
-  const words = kLevelWords[level];
-  return !words || new RegExp(words.slice("(?i)".length), "i").test(text);
+  return kWords[level]?.test(text) ?? true;
 }
 
 /** What a terminal would obey: colours and cursors (CSI), titles and links (OSC), and other sequences. */

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "absl/strings/str_cat.h"
+#include "tests/os/temporary_folder.h"
 
 namespace tony::client {
 namespace {
@@ -96,7 +97,8 @@ TEST(SubmitOptions, EscapesCommasOfVariables) {
 }
 
 TEST(SubmitOptions, SkipsMissingClassPathWithAWarning) {
-  const std::string there = ::testing::TempDir() + "options_test.jar";
+  const os::TemporaryFolder folder;
+  const std::string there = folder / "options_test.jar";
   std::ofstream(there) << "x";
   const SubmitOptions options =
       Parse({"--hdfs_classpath", there + ",/nowhere/a.jar,hdfs://name/b.jar", "--conf=a=b"});
@@ -123,7 +125,8 @@ TEST(SubmitOptions, ReadsFlags) {
 }
 
 TEST(SubmitOptions, ReadsKeysOfAFileBeforeEachConf) {
-  const std::string file = ::testing::TempDir() + "/keys.json";
+  const os::TemporaryFolder folder;
+  const std::string file = folder / "keys.json";
   std::ofstream(file) << R"({"a.text": "x, y", "b.list": ["A=1,2", 3, true], "c.number": 2.5})";
   const SubmitOptions options = Parse({"job.xml", "--conf=a.text=z", "--keys", file});
   EXPECT_THAT(Pairs(options),
@@ -132,7 +135,8 @@ TEST(SubmitOptions, ReadsKeysOfAFileBeforeEachConf) {
 }
 
 TEST(SubmitOptions, RefusesKeysThatAreNoObject) {
-  const std::string file = ::testing::TempDir() + "/keys.json";
+  const os::TemporaryFolder folder;
+  const std::string file = folder / "keys.json";
   const std::vector<std::string> arguments = {"job.xml", "--keys=" + file};
   for (const char* text : {"", "[1]", "{\"a\": 1", "\"a\""}) {
     std::ofstream(file) << text;

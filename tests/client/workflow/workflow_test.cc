@@ -1,5 +1,6 @@
 // Tests what is recognized as a workflow system, and what it tells its step.
 #include "client/workflow/workflow.h"
+#include "tests/os/temporary_folder.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -33,7 +34,8 @@ TEST(Workflow, WithoutASystemThereIsNoKey) {
 }
 
 TEST(Workflow, AzkabansPropertiesNameTheStepWithoutTheAttempt) {
-  const std::string file = testing::TempDir() + "/workflow.properties";
+  const os::TemporaryFolder folder;
+  const std::string file = folder / "workflow.properties";
   std::ofstream(file) << "azkaban.webserverhost=web\nazkaban.flow.projectname=a|b\n"
                          "azkaban.flow.execid=17\nazkaban.job.id=train\nazkaban.job.attempt=3\n"
                          "azkaban.link.attempt.url=https\\://web/a\nexecutes=x\n"
@@ -54,7 +56,8 @@ TEST(Workflow, AzkabansPropertiesNameTheStepWithoutTheAttempt) {
 }
 
 TEST(Workflow, AStepWithoutAnExecutionHasNoKey) {
-  const std::string file = testing::TempDir() + "/workflow.properties";
+  const os::TemporaryFolder folder;
+  const std::string file = folder / "workflow.properties";
   std::ofstream(file) << "azkaban.job.id=train\n";
   EXPECT_EQ(Found({{"JOB_PROP_FILE", file}, {"JOB_OUTPUT_PROP_FILE", "/o"}}).key, "");
 }

@@ -19,9 +19,14 @@ struct LogSelection {
   bool standard_error = true;
   bool executor = false;  ///< tony-executor's own log
   int attempt = 0;        ///< only logs of this attempt; 0: of all attempts
+  /// Besides the tasks' logs, where collected logs are copied: the ApplicationMaster's, and the
+  /// stacks that were kept before a program was ended.
+  bool and_master = false;
+  bool stacks = false;
 
-  /// The ApplicationMaster's log is wanted.
+  /// The ApplicationMaster's log is wanted, and no other.
   bool of_master() const { return task == core::kMasterTaskType; }
+  bool has_master() const { return of_master() || and_master; }
 };
 
 /// One log, of one or more files.

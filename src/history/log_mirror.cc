@@ -46,6 +46,8 @@ std::string LogMirror::LogPath(const LogOrigin& origin, const logs::ContainerLog
       return absl::StrCat(folder, "/attempt-", file.attempt, "/stdout.log");
     case Stream::kStderr:
       return absl::StrCat(folder, "/attempt-", file.attempt, "/stderr.log");
+    case Stream::kStacks:
+      return absl::StrCat(folder, "/attempt-", file.attempt, "/stacks.txt");
   }
   return "";
 }
@@ -119,21 +121,47 @@ absl::Status LogMirror::Take(const LogOrigin& origin, const logs::LogPiece& piec
     return absl::DataLossError(absl::StrCat("a part of a log of ", origin.task, " has not come"));
   }
   const auto known = static_cast<size_t>(copy.size - piece.offset);
-  if (piece.bytes.size() <= known) return absl::OkStatus();
+  if (piece.bytes.size() <= known && copy.size > 0) return absl::OkStatus();
+  const std::string_view bytes = std::string_view(piece.bytes).substr(known);
+  const auto size = static_cast<int64_t>(bytes.size()) + (copy.size == 0 ? kFileBytes : 0);
+  full_ = full_ || size > most_bytes_ - written_;
+  if (full_) {
+    return absl::OutOfRangeError(
+        absl::StrCat("the copies of the logs would take more than ", most_bytes_ >> 20, " MiB"));
+  }
+  const absl::Status appended = Append(origin, piece.file, copy, bytes);
+  failure_.Update(appended);
+  if (appended.ok()) written_ += size;
+  return appended;
+}
+
+absl::Status LogMirror::Append(const LogOrigin& origin, const logs::ContainerLogFile& file,
+                               Copy& copy, std::string_view bytes) {
+  const std::string path = PathOf(origin, file);
   TONY_RETURN_IF_ERROR(os::MakeFolders(path.substr(0, path.rfind('/'))));
-  if (copy.size == 0) TONY_RETURN_IF_ERROR(MakeFirst(LogPath(origin, piece.file)));
+  if (copy.size == 0) TONY_RETURN_IF_ERROR(MakeFirst(LogPath(origin, file)));
+  if (bytes.empty()) return absl::OkStatus();
   const os::UniqueFd fd(os::OpenOrMakeFile(path, O_WRONLY | O_APPEND | O_NOFOLLOW));
   if (!fd.valid()) return os::ErrnoError(errno, absl::StrCat("cannot open ", os::Quoted(path)));
-  const size_t size = piece.bytes.size() - known;
-  const absl::Status written = os::WriteAll(fd.get(), piece.bytes.data() + known, size, path);
+  const absl::Status written = os::WriteAll(fd.get(), bytes.data(), bytes.size(), path);
   if (!written.ok()) {
     // A part of the piece may have been written. It is cut off, because copy.size does not count
     // it.
     (void)ftruncate(fd.get(), copy.size);
     return written;
   }
-  copy.size += static_cast<int64_t>(size);
+  copy.size += static_cast<int64_t>(bytes.size());
   return absl::OkStatus();
+}
+
+bool LogMirror::full() const {
+  const std::lock_guard lock(mutex_);
+  return full_;
+}
+
+absl::Status LogMirror::failure() const {
+  const std::lock_guard lock(mutex_);
+  return failure_;
 }
 
 void LogMirror::Close() {

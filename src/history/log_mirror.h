@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -34,12 +36,20 @@ struct LogOrigin {
 /// writers of the logs remove for their limits is removed here, too. Thread safe.
 class LogMirror {
  public:
-  explicit LogMirror(storage::JobFolder folder) : folder_(std::move(folder)) {}
+  /// What a file of a log counts for, beside its bytes.
+  static constexpr int64_t kFileBytes = 4096;
+
+  /// `most_bytes`: all that is written, with kFileBytes for each file.
+  explicit LogMirror(storage::JobFolder folder,
+                     int64_t most_bytes = std::numeric_limits<int64_t>::max())
+      : folder_(std::move(folder)), most_bytes_(most_bytes) {}
 
   const storage::JobFolder& folder() const { return folder_; }
 
   /// Writes the piece. InvalidArgument – the origin's folder is no task's; DataLoss – bytes before
-  /// the piece have not come; Cancelled – after Close(); errno codes – it cannot be written.
+  /// the piece have not come; OutOfRange – it would be more than the most bytes, as each piece
+  /// after this one; Cancelled – after Close(); errno codes – it cannot be written. An empty piece
+  /// makes an empty log.
   absl::Status Take(const LogOrigin& origin, const logs::LogPiece& piece);
 
   /// Ends all writing: once Close() has returned, the folder may be removed.
@@ -47,6 +57,11 @@ class LogMirror {
 
   /// The version of the copied part of a file; 0 when there is none.
   int64_t VersionOf(const LogOrigin& origin, const logs::ContainerLogFile& file) const;
+  /// Whether a piece was left out, since it would have been more than the most bytes.
+  bool full() const;
+  /// Why a piece could not be written to this machine's disk, the first time: errno codes. OK – all
+  /// could.
+  absl::Status failure() const;
   /// How many bytes of a file have been copied.
   int64_t SizeOf(const LogOrigin& origin, const logs::ContainerLogFile& file) const;
 
@@ -66,10 +81,17 @@ class LogMirror {
   void DropAsWriter(const LogOrigin& origin, const logs::ContainerLogFile& file, bool replaced);
   void Drop(const LogOrigin& origin, const logs::ContainerLogFile& file);
   static absl::Status MakeFirst(const std::string& log);
+  /// Adds `bytes` to the copy, which is not locked.
+  absl::Status Append(const LogOrigin& origin, const logs::ContainerLogFile& file, Copy& copy,
+                      std::string_view bytes);
 
   const storage::JobFolder folder_;
+  const int64_t most_bytes_;
   mutable std::mutex mutex_;  ///< guards the members below
   bool closed_ = false;
+  bool full_ = false;  ///< a piece was left out
+  int64_t written_ = 0;
+  absl::Status failure_;
   std::map<Key, Copy> copies_;
   /// For each log's path and each container: the number added to the container's segment numbers.
   std::map<std::string, std::map<std::string, int>> shifts_;

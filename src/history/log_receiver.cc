@@ -103,6 +103,15 @@ v1::LogWish WishFor(const LogOrigin& origin, const LogSelection& selection, bool
   return wish;
 }
 
+bool IsSelected(const LogOrigin& origin, const LogSelection& selection,
+                const logs::ContainerLogFile& file) {
+  if (file.stream != logs::ContainerLogFile::Stream::kStacks) {
+    return rpc::IsWanted(WishFor(origin, selection, /*follow=*/false), file);
+  }
+  const bool of_attempt = selection.attempt == 0 || selection.attempt == file.attempt;
+  return selection.stacks && of_attempt && !origin.master();
+}
+
 std::vector<UnreachedOrigin> CopyThroughTunnels(const rpc::TunnelDialer& dialer,
                                                 const std::vector<LogOrigin>& origins,
                                                 const LogSelection& selection, LogMirror& mirror) {

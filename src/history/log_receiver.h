@@ -63,6 +63,10 @@ class LogReceiver {
 /// The request for the part of an origin's logs that `selection` means.
 v1::LogWish WishFor(const LogOrigin& origin, const LogSelection& selection, bool follow);
 
+/// Whether `selection` means the file of an origin, which lies where all files of a container are.
+bool IsSelected(const LogOrigin& origin, const LogSelection& selection,
+                const logs::ContainerLogFile& file);
+
 /// A container whose logs did not come, and why.
 struct UnreachedOrigin {
   LogOrigin origin;

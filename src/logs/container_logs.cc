@@ -18,6 +18,7 @@ namespace {
 using Stream = ContainerLogFile::Stream;
 
 constexpr char kAttempt[] = "attempt-";
+constexpr char kStacks[] = ".stacks.txt";
 constexpr char kTimes[] = ".times";
 constexpr char kLog[] = ".log";
 /// More segments of a log than can exist: each has its file.
@@ -33,6 +34,8 @@ std::string LogName(const ContainerLogFile& file) {
       return "executor.log";
     case Stream::kMaster:
       return kMasterLogName;
+    case Stream::kStacks:
+      return absl::StrCat(kAttempt, file.attempt, kStacks);
   }
   return "";
 }
@@ -45,9 +48,19 @@ std::optional<std::string> LogOfTimes(const std::string& name) {
   return absl::StrCat(name.substr(0, found), kLog, name.substr(found + sizeof kTimes - 1));
 }
 
+std::optional<ContainerLogFile> ParseStacks(const std::string& name) {
+  ContainerLogFile file{.stream = Stream::kStacks};
+  if (!absl::StartsWith(name, kAttempt)) return std::nullopt;
+  const std::string number = name.substr(sizeof kAttempt - 1, name.find('.') - sizeof kAttempt + 1);
+  if (!absl::SimpleAtoi(number, &file.attempt) || !IsContainerLog(file)) return std::nullopt;
+  // Only the canonical spelling counts.
+  return LogName(file) == name ? std::make_optional(file) : std::nullopt;
+}
+
 }  // namespace
 
 bool IsContainerLog(const ContainerLogFile& file) {
+  if (file.stream == Stream::kStacks) return file.attempt >= 1 && file.segment == 1 && !file.times;
   return file.segment >= 1 && file.segment < kMostSegments &&
          (file.of_program() ? file.attempt >= 1 : file.attempt == 0 && !file.times);
 }
@@ -58,6 +71,7 @@ std::string ContainerLogName(const ContainerLogFile& file) {
 }
 
 std::optional<ContainerLogFile> ParseContainerLog(const std::string& name) {
+  if (absl::EndsWith(name, kStacks)) return ParseStacks(name);
   const std::optional<std::string> of_times = LogOfTimes(name);
   const std::optional<LogSegmentName> segment = ParseLogSegment(of_times.value_or(name));
   if (!segment) return std::nullopt;
@@ -80,7 +94,8 @@ std::vector<ContainerLogFile> FindContainerLogs(const std::string& folder) {
   std::filesystem::directory_iterator entry(folder, error);
   while (!error && entry != std::filesystem::directory_iterator()) {
     const auto file = ParseContainerLog(entry->path().filename().string());
-    if (file && file->segment == 1 && !file->times) logs.push_back(*file);
+    const bool begins = file && file->segment == 1 && !file->times;
+    if (begins && file->stream != Stream::kStacks) logs.push_back(*file);
     entry.increment(error);
   }
   std::sort(logs.begin(), logs.end(), [](const auto& left, const auto& right) {

@@ -19,9 +19,10 @@ inline constexpr char kLogFolderVariable[] = "TONY_LOG_DIR";
 /// One file: a segment of a log (log_segments.h), or the file with a segment's times. A plain
 /// value; ordered by log, then by segment.
 struct ContainerLogFile {
-  enum class Stream { kStdout, kStderr, kExecutor, kMaster };
+  /// kStacks: the stacks that were kept before the program was ended; a single file, and no log.
+  enum class Stream { kStdout, kStderr, kExecutor, kMaster, kStacks };
   Stream stream = Stream::kStdout;
-  int attempt = 0;     ///< attempt of the program's streams, from 1; 0 for the other streams
+  int attempt = 0;     ///< attempt of the program's streams and stacks, from 1; 0 for the others
   int segment = 1;     ///< segment number, from 1
   bool times = false;  ///< the file holds the segment's times, not its bytes
 
@@ -33,8 +34,8 @@ struct ContainerLogFile {
 /// Whether a file with these numbers can exist. Check it for values from other processes.
 bool IsContainerLog(const ContainerLogFile& file);
 
-/// The name, such as "attempt-2.stdout.log.00003", "attempt-2.stdout.times", "executor.log" or
-/// "amstderr.log".
+/// The name, such as "attempt-2.stdout.log.00003", "attempt-2.stdout.times", "executor.log",
+/// "attempt-2.stacks.txt" or "amstderr.log".
 std::string ContainerLogName(const ContainerLogFile& file);
 
 /// The inverse of ContainerLogName(); nothing for other names. No valid name has a '/'.

@@ -67,6 +67,14 @@ std::vector<MirrorSource> SourcesOf(const Options& options) {
   return sources;
 }
 
+LogClusters LogClustersOf(const std::vector<MirrorSource>& sources) {
+  LogClusters clusters;
+  for (const MirrorSource& source : sources) {
+    if (source.find_cluster != nullptr) clusters.emplace(source.folder, source.find_cluster);
+  }
+  return clusters;
+}
+
 /// Limits of a portal of several users, whose browsers hold up to six connections each.
 constexpr size_t kSharedConnections = 512;
 /// Also where a program reads the metrics of all running jobs.
@@ -106,10 +114,10 @@ absl::StatusOr<std::unique_ptr<Portal>> Portal::Start(EventLoop& loop, const Clo
   TONY_RETURN_IF_ERROR(portal->StartServer(loop, options));
   TONY_RETURN_IF_ERROR(portal->MakeAccess(loop, clock, options));
   const bool many = options.shared.wanted() || portal->metrics_token_ != nullptr;
-  portal->site_ = std::make_unique<PortalSite>(
-      PortalSite::Parts{loop, clock, *portal->access_, *portal->index_, *portal->indexer_,
-                        options.locations, options.tony_histories,
-                        many ? kSharedOpenJobs : OpenJobs::kMost, portal->metrics_token_.get()});
+  portal->site_ = std::make_unique<PortalSite>(PortalSite::Parts{
+      loop, clock, *portal->access_, *portal->index_, *portal->indexer_, options.locations,
+      options.tony_histories, many ? kSharedOpenJobs : OpenJobs::kMost,
+      portal->metrics_token_.get(), LogClustersOf(sources)});
   portal->thread_ = std::make_unique<IndexerThread>(*portal->indexer_);
   portal->StartMirrors(sources, clock);
   return portal;

@@ -70,7 +70,7 @@ cluster = None  # pylint: disable=invalid-name
 def setUpModule():  # pylint: disable=invalid-name
     """One cluster, which a test may stop."""
     global cluster  # pylint: disable=global-statement
-    cluster = yarn_cluster.YarnCluster()
+    cluster = yarn_cluster.YarnCluster("--property", "yarn:yarn.log-aggregation-enable=true")
 
 
 def tearDownModule():  # pylint: disable=invalid-name
@@ -108,6 +108,14 @@ class YarnPageTest(page_test.Visits):
         expect(page.locator("#charts")).to_contain_text("loss")
         expect(page.locator("#config")).to_contain_text("tony.worker.instances")
         self.assertEqual(page.locator("button.danger").count(), 0, "it can be stopped here")
+
+    @staticmethod
+    def assert_log(page):
+        """What a rank has printed comes into the page."""
+        expect = browsers.expect
+        expect(page.locator("#logs select[aria-label=Stream]")).to_be_visible(timeout=PATIENCE_MILLIS)
+        page.fill("#logs input[list]", "worker:1")
+        expect(page.locator("#logs .lines")).to_contain_text("step=30 loss=0.033", timeout=PATIENCE_MILLIS)
 
     def assert_quiet(self, page):
         """The browser has had nothing to complain about."""
@@ -186,6 +194,9 @@ class YarnPageTest(page_test.Visits):
         self.assertEqual(job.wait(tony_cli.DEADLINE_SECONDS), 0, job.describe())
         expect(portal.locator("h1")).to_contain_text("SUCCEEDED", timeout=PATIENCE_MILLIS)
         expect(portal.get_by_text("from the job's history")).to_be_visible(timeout=PATIENCE_MILLIS)
+        # Its logs come without the page being loaded again, as soon as YARN has collected them.
+        self.assert_log(portal)
+        self.picture(portal, "portal-logs")
         self.assert_quiet(portal)
 
         portal.close()
@@ -201,9 +212,9 @@ class YarnPageTest(page_test.Visits):
         late.get_by_role("link", name="trained on YARN").click()
         expect(late.locator("h1")).to_contain_text("SUCCEEDED", timeout=PATIENCE_MILLIS)
         self.assert_page(late)
+        self.assert_log(late)
         self.picture(late, "portal-job")
         self.assert_quiet(late)
-
 
     def open_api(self, job, place, **parameters):
         """An answer of the API, through the proxy."""

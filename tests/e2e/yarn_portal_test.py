@@ -48,13 +48,29 @@ for step in range(20):
 load_batch()
 """
 
+# The exit code of tony-submit when a task ran longer than allowed.
+TIMED_OUT = 3
+# Until YARN has collected the logs of a job that has ended, on a busy machine.
+COLLECTION_SECONDS = 120
+# Says hello, and waits for longer than it may.
+SLOW = """
+import os
+import time
+
+def load_batch():
+    time.sleep(600)
+
+print("hello from", os.environ["TASK_INDEX"], flush=True)
+load_batch()
+"""
+
 cluster = None  # pylint: disable=invalid-name
 
 
 def setUpModule():  # pylint: disable=invalid-name
     """One cluster, whose NameNode a test may stop."""
     global cluster  # pylint: disable=global-statement
-    cluster = yarn_cluster.YarnCluster()
+    cluster = yarn_cluster.YarnCluster("--property", "yarn:yarn.log-aggregation-enable=true")
 
 
 def tearDownModule():  # pylint: disable=invalid-name
@@ -178,10 +194,74 @@ class YarnPortalTest(integration_case.JobTest):
         (said,) = self.site.verb("stacks", job.id)["kept"]
         self.assertEqual(said["text"], shown["text"])
         self.assertTrue(said["path"].endswith(f"/jobs/{job.id}/stacks.txt"), said["path"])
-        # Of its logs, the page has the command.
+        # Nobody has asked for its logs, and the page has the command.
         may = page.api(f"jobs/{job.id}")["may"]
         self.assertEqual((may["stop"], may["logs"], may["logs_command"]), (False, False, f"tony logs {job.id}"))
+        self.assertIn("has not copied them", may["logs_note"])
         self.end(portal)
+
+    def test_logs_are_copied_when_they_are_asked_for_and_stay(self):
+        program = self.site.folder / "slow.py"
+        program.write_text(SLOW)
+        job = self.submit(f"python3 {program}", *integration_case.conf(task__executor__execution_timeout_ms=10_000),
+                          workers=2)
+        self.assertEqual(job.wait(tony_cli.DEADLINE_SECONDS), TIMED_OUT, job.describe())
+        portal, page = self.start(f"hdfs://{HISTORY}")
+        self.wait_until_listed(page, job)
+
+        def come():
+            # YARN collects them some seconds after the job's end.
+            status, text = page.ask(f"jobs/{job.id}/errors")
+            if status != 200:
+                self.assertEqual(status, 503, text)
+                self.assertIn(f"tony logs {job.id}", text)
+            may = page.api(f"jobs/{job.id}")["may"]
+            return may["logs"] and not may["logs_note"]
+
+        self.assertTrue(machine.wait_until(come, COLLECTION_SECONDS, 0.2), page.api(f"jobs/{job.id}")["may"])
+        shown = self.assert_logs(page, job)
+        # The command shows the same stacks, from where YARN has collected them.
+        said = self.site.verb("stacks", job.id)["kept"]
+        self.assertEqual([(one["task"], one["attempt"], one["text"]) for one in said],
+                         [(one["task"], one["attempt"], one["text"]) for one in shown])
+        self.assertEqual(self.site.verb("stacks", job.id, "--task", said[0]["task"])["kept"], said[:1])
+        self.end(portal)
+
+        # They lie beside the copies of the records, and nobody is asked for them again.
+        process = int((cluster.folder / "pid/namenode").read_text())
+        os.kill(process, signal.SIGSTOP)
+        try:
+            portal, page = self.start(f"hdfs://{HISTORY}")
+            self.wait_until_listed(page, job)
+            self.assert_logs(page, job)
+            self.end(portal)
+        finally:
+            os.kill(process, signal.SIGCONT)
+
+    def wait_until_listed(self, page, job):
+        """Until the portal knows the job and its end."""
+        def ended():
+            status, text = page.ask(f"jobs/{job.id}")
+            return status == 200 and json.loads(text)["verdict"]
+        self.assertTrue(machine.wait_until(ended, SILENCE_SECONDS, 0.1), page.api("jobs"))
+
+    def assert_logs(self, page, job):
+        """What both workers of SLOW have printed is there; returns the stacks that were kept of them."""
+        def lines(task):
+            rows = page.api(f"jobs/{job.id}/logs", task=task, streams="stdout,stderr,executor")["rows"]
+            return [row[-1] for row in rows]
+
+        self.assertIn("execution-timeout-ms", page.api(f"jobs/{job.id}/errors")["failure"]["sentence"])
+        self.assertIn("hello from 0", lines("worker-0"))
+        self.assertIn("hello from 1", lines("worker-1"))
+        self.assertTrue(any(job.id in line for line in lines("am")), lines("am")[:3])
+        self.assertEqual(page.get(f"{page.base}jobs/{job.id}/logs/worker-0/attempt-1/stderr")[0], 200)
+        # The other worker's time may not have been over, too.
+        kept = page.api(f"jobs/{job.id}/stacks")["kept"]
+        self.assertGreaterEqual(len(kept), 1)
+        for one in kept:
+            self.assertIn("load_batch ", one["text"])
+        return kept
 
     def test_what_is_no_location_is_named(self):
         cluster.web_hdfs("PUT", "/shared/jobs", "MKDIRS")

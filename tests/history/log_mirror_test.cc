@@ -58,6 +58,39 @@ TEST_F(LogMirrorTest, LaysOutWhatALocalJobHas) {
   EXPECT_EQ(os::Contents(logs + "am.log"), "master");
 }
 
+TEST_F(LogMirrorTest, StacksLieBesideTheLogsOfTheirAttempt) {
+  EXPECT_TRUE(Take(kWorker, {Stream::kStacks, 2, 1, false}, 0, "stacks").ok());
+  EXPECT_EQ(os::Contents(folder_.path() + "/logs/worker-0/attempt-2/stacks.txt"), "stacks");
+}
+
+TEST_F(LogMirrorTest, AnEmptyLogIsThere) {
+  EXPECT_TRUE(Take(kWorker, kStdout, 0, "").ok());
+  const std::string path = folder_.path() + "/logs/worker-0/attempt-1/stdout.log";
+  EXPECT_TRUE(std::filesystem::exists(path));
+  EXPECT_TRUE(Take(kWorker, kStdout, 0, "one").ok());
+  EXPECT_TRUE(Take(kWorker, kStdout, 3, "").ok());
+  EXPECT_EQ(os::Contents(path), "one");
+}
+
+// The rest of a log would not be where a reader looks for it, so nothing comes after what is left
+// out.
+TEST_F(LogMirrorTest, NoMoreIsWrittenThanMayBe) {
+  LogMirror small(storage::JobFolder(folder_.path()), LogMirror::kFileBytes + 6);
+  EXPECT_TRUE(small.Take(kWorker, {kStdout, 1, 0, "one"}).ok());
+  EXPECT_TRUE(absl::IsOutOfRange(small.Take(kWorker, {kStdout, 1, 3, " two"})));
+  EXPECT_TRUE(absl::IsOutOfRange(small.Take(kWorker, {kExecutor, 1, 0, "x"})));
+  EXPECT_EQ(os::Contents(folder_.path() + "/logs/worker-0/attempt-1/stdout.log"), "one");
+  EXPECT_TRUE(small.full());
+  EXPECT_TRUE(small.failure().ok()) << "nothing is wrong with the disk";
+}
+
+TEST_F(LogMirrorTest, AFailureOfTheDiskIsKept) {
+  os::Put(folder_ / "logs", "no folder");
+  const absl::Status failed = Take(kWorker, kStdout, 0, "one");
+  EXPECT_FALSE(failed.ok());
+  EXPECT_EQ(mirror_.failure(), failed);
+}
+
 TEST_F(LogMirrorTest, BytesThatComeAgainChangeNothing) {
   EXPECT_TRUE(Take(kWorker, kExecutor, 0, "one two").ok());
   EXPECT_TRUE(Take(kWorker, kExecutor, 0, "one").ok());

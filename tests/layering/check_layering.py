@@ -21,7 +21,8 @@ from cpp_source import Source
 CORE = ["core", "common"]
 MACHINE = ["logs", "os"]
 PROGRAM = [
-    *("pagedata", "feed", "rendezvous", "web", "history", "rpc", "backend", "storage", "hadoop", "http", "jobfile"),
+    *("yarnlogs", "pagedata", "feed", "rendezvous", "web", "history", "rpc", "backend", "storage", "hadoop", "http"),
+    "jobfile",
     *(*MACHINE, *CORE),
 ]
 MAY_INCLUDE = {
@@ -43,6 +44,7 @@ MAY_INCLUDE = {
     "rendezvous": ["web", "os", *CORE],
     "feed": ["rpc", "os", *CORE],
     "backend": ["storage", "hadoop", "jobfile", *MACHINE, *CORE],
+    "yarnlogs": ["history", "rpc", "backend", "storage", "hadoop", *MACHINE, *CORE],
     "client": PROGRAM,
     "appmaster": PROGRAM,
     "executor": PROGRAM,

@@ -22,6 +22,7 @@ TEST(ContainerLogs, NamesAreTakenApartAsTheyArePutTogether) {
       {"executor.log", {Stream::kExecutor, 0, 1, false}},
       {"executor.log.00002", {Stream::kExecutor, 0, 2, false}},
       {"amstderr.log", {Stream::kMaster, 0, 1, false}},
+      {"attempt-3.stacks.txt", {Stream::kStacks, 3, 1, false}},
   };
   for (const auto& [name, file] : names) {
     EXPECT_EQ(ParseContainerLog(name), file) << name;
@@ -41,6 +42,17 @@ TEST(ContainerLogs, OtherNamesAreNone) {
   }
 }
 
+TEST(ContainerLogs, StacksHaveOneFileEachAttempt) {
+  for (const char* name : {"stacks.txt", "attempt-.stacks.txt", "attempt-0.stacks.txt",
+                           "attempt-01.stacks.txt", "attempt-1.stacks.txt.00002",
+                           "attempt-1.x.stacks.txt", "attempt-1/../attempt-2.stacks.txt"}) {
+    EXPECT_FALSE(ParseContainerLog(name)) << name;
+  }
+  EXPECT_FALSE(IsContainerLog({Stream::kStacks, 1, 2, false}));
+  EXPECT_FALSE(IsContainerLog({Stream::kStacks, 0, 1, false}));
+  EXPECT_FALSE(IsContainerLog({Stream::kStacks, 1, 1, true}));
+}
+
 TEST(ContainerLogs, NumbersThatNoFileHas) {
   EXPECT_FALSE(IsContainerLog({Stream::kStdout, 0, 1, false}));
   EXPECT_FALSE(IsContainerLog({Stream::kStdout, 1, 0, false}));
@@ -51,9 +63,9 @@ TEST(ContainerLogs, NumbersThatNoFileHas) {
 
 TEST(ContainerLogs, AreFoundInTheOrderOfAttempts) {
   const os::TemporaryFolder folder;
-  for (const char* name :
-       {"attempt-10.stdout.log", "attempt-2.stderr.log", "attempt-2.stdout.log",
-        "attempt-2.stdout.log.00002", "attempt-3.stdout.times", "executor.log", "prelaunch.err"}) {
+  for (const char* name : {"attempt-10.stdout.log", "attempt-2.stderr.log", "attempt-2.stdout.log",
+                           "attempt-2.stdout.log.00002", "attempt-3.stdout.times", "executor.log",
+                           "prelaunch.err", "attempt-2.stacks.txt"}) {
     AppendLog(folder.path() + "/" + name, "x\n");
   }
   std::vector<std::string> names;

@@ -14,7 +14,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "client/follow/master_source.h"
-#include "client/remote_logs/log_origins.h"
 #include "common/clock.h"
 #include "common/event_loop.h"
 #include "core/record/job_event.h"
@@ -24,6 +23,7 @@
 #include "os/files/files.h"
 #include "os/files/unique_fd.h"
 #include "rpc/services/job_client.h"
+#include "yarnlogs/log_origins.h"
 
 namespace tony::client {
 
@@ -119,7 +119,7 @@ class LiveLogs {
   const os::AppendFile events_;
   os::UniqueFd lock_;  ///< am_lock() of the folder, held while the job lives
   EventLoop loop_;
-  LogOrigins origins_;
+  yarnlogs::LogOrigins origins_;
   SystemClock clock_;
   std::list<Copy> copies_;
   int64_t last_sequence_ = 0;

@@ -10,12 +10,11 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "client/remote_logs/log_origins.h"
 #include "common/status_macros.h"
 #include "history/log_receiver.h"
 #include "logs/container_logs.h"
 #include "os/files/files.h"
-#include "rpc/convert/log_piece.h"
+#include "yarnlogs/log_origins.h"
 
 namespace tony::client {
 namespace {
@@ -158,19 +157,18 @@ absl::Status NodeLogs::Copy(const std::vector<history::LogOrigin>& origins,
 
 absl::StatusOr<std::string> NodeLogs::CopyFrom(const history::LogOrigin& origin,
                                                const history::LogSelection& selection) {
-  const std::optional<ContainerUrl> url = ParseContainerUrl(origin.url);
+  const std::optional<yarnlogs::ContainerUrl> url = yarnlogs::ParseContainerUrl(origin.url);
   if (!url) return absl::InvalidArgumentError(absl::StrCat("'", origin.url, "' is no container's"));
   const std::string logs =
       absl::StrCat(url->server, "/ws/v1/node/containers/", url->container, "/logs");
   TONY_ASSIGN_OR_RETURN(const std::string text, Get(logs));
   const std::optional<std::vector<ListedLog>> listed = ParseList(text);
   if (!listed) return absl::UnavailableError(absl::StrCat(logs, " does not say what logs it has"));
-  const v1::LogWish wish = history::WishFor(origin, selection, /*follow=*/false);
   bool some = false;
   std::string missing;
   for (const auto& [name, bytes] : *listed) {
     const std::optional<logs::ContainerLogFile> file = logs::ParseContainerLog(name);
-    if (!file || !rpc::IsWanted(wish, *file)) continue;
+    if (!file || !history::IsSelected(origin, selection, *file)) continue;
     // The copy is complete already.
     if (bytes >= 0 && bytes == mirror_.SizeOf(origin, *file)) continue;
     const absl::Status copied = CopyFile(absl::StrCat(logs, "/", name), origin, *file);

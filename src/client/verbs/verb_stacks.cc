@@ -11,7 +11,6 @@
 #include "core/stacks/stack_groups.h"
 #include "core/stacks/stack_text.h"
 #include "pagedata/kept_stacks.h"
-#include "storage/archived_events.h"
 
 namespace tony::client {
 namespace {
@@ -90,25 +89,61 @@ Json ReportJson(const std::string& job, const core::StackReport& report, core::G
 struct KeptText {
   std::string task;  ///< empty: all tasks
   int attempt = 0;
-  std::string path;
+  std::string path;  ///< empty: it was copied to be read, and is nowhere on this machine
   std::string text;
 };
 
+void Notice(const VerbContext& context, const std::string& sentence) {
+  context.err(absl::StrCat("tony: ", SafeText(sentence), "\n"));
+}
+
+/// What was kept, and what could not be read of it.
+struct Kept {
+  std::vector<KeptText> texts;
+  std::string missing;  ///< why there may be more; empty: there is no more
+};
+
+/// A folder with what was kept of the tasks' attempts, which on a cluster are among their logs.
+absl::StatusOr<JobCatalog::Logs> FindKept(JobCatalog& catalog, const StoredJob& job,
+                                          const std::vector<core::TaskId>& tasks,
+                                          const VerbContext& context) {
+  JobCatalog::LogRequest request;
+  request.notice = [&context](const std::string& sentence) { Notice(context, sentence); };
+  request.selection.standard_output = false;
+  request.selection.standard_error = false;
+  request.selection.stacks = true;
+  // Several tasks, or all, are read together.
+  if (tasks.size() == 1) request.selection.task = tasks[0].ToString();
+  return catalog.FindLogs(job, request);
+}
+
 /// `tasks`: those that are wanted; empty: all.
-absl::StatusOr<std::vector<KeptText>> ReadKept(JobCatalog& catalog, const StoredJob& job,
-                                               std::vector<core::TaskId> tasks) {
-  std::vector<KeptText> kept;
+absl::StatusOr<Kept> ReadKept(JobCatalog& catalog, const StoredJob& job,
+                              std::vector<core::TaskId> tasks, const VerbContext& context) {
+  Kept kept;
   if (tasks.empty()) {
     absl::StatusOr<JobCatalog::KeptStacks> all = catalog.ReadStacks(job);
-    if (all.ok()) kept.push_back({"", 0, std::move(all->path), std::move(all->text)});
+    if (all.ok()) kept.texts.push_back({"", 0, std::move(all->path), std::move(all->text)});
     if (!all.ok() && !absl::IsNotFound(all.status())) return all.status();
     for (const core::JobView::Task& task : job.job.view.tasks) tasks.push_back(task.last.task);
   }
+  // On a cluster, all collected logs of the job are read for those of attempts.
+  if (!kept.texts.empty() && job.folder.root().empty()) {
+    kept.missing = absl::StrCat(
+        "stacks that were kept before a program was ended are among its logs on the cluster, which "
+        "tony stacks ",
+        job.id, " --task TYPE:INDEX looks through");
+    return kept;
+  }
+  const absl::StatusOr<JobCatalog::Logs> logs = FindKept(catalog, job, tasks, context);
+  kept.missing = logs.ok() ? logs->missing : std::string(logs.status().message());
+  if (!logs.ok()) return kept;
   for (const pagedata::KeptStacksFile& file :
-       pagedata::FindStacksOf(job.folder, tasks, [] { return false; })) {
+       pagedata::FindStacksOf(logs->folder, tasks, [] { return false; })) {
     TONY_ASSIGN_OR_RETURN(std::string text,
                           pagedata::ReadKeptStacks(file.path, pagedata::kMostKeptBytes));
-    kept.push_back({file.task, file.attempt, file.path, std::move(text)});
+    const bool copied = logs->folder.root() != job.folder.root();
+    kept.texts.push_back({file.task, file.attempt, copied ? "" : file.path, std::move(text)});
   }
   return kept;
 }
@@ -116,23 +151,27 @@ absl::StatusOr<std::vector<KeptText>> ReadKept(JobCatalog& catalog, const Stored
 absl::StatusOr<int> ShowKept(JobCatalog& catalog, const StoredJob& job,
                              const std::vector<core::TaskId>& tasks, const CommandLine& line,
                              const VerbContext& context) {
-  TONY_ASSIGN_OR_RETURN(const std::vector<KeptText> kept, ReadKept(catalog, job, tasks));
-  if (kept.empty()) {
+  TONY_ASSIGN_OR_RETURN(const Kept kept, ReadKept(catalog, job, tasks, context));
+  if (kept.texts.empty()) {
     return absl::NotFoundError(absl::StrCat(
         "job ", job.id, " does not run any more (", job.job.StateName(),
-        "), and no stacks were kept: that is done when a time-out of tony's ends a program, on "
-        "YARN among the container's logs as attempt-N.",
-        storage::kStacksFile, ", and when the job seems to hang"));
+        "), and no stacks were kept: that is done when a time-out of tony's ends a program, and "
+        "when the job seems to hang",
+        kept.missing.empty() ? "" : absl::StrCat("; not all could be looked for: ", kept.missing)));
+  }
+  if (!kept.missing.empty()) {
+    Notice(context, absl::StrCat("there may be more: ", kept.missing));
   }
   Json array = Json::array();
-  for (const KeptText& one : kept) {
+  for (const KeptText& one : kept.texts) {
     array.push_back(
         {{"task", one.task}, {"attempt", one.attempt}, {"path", one.path}, {"text", one.text}});
     if (line.Has("json")) continue;
     const std::string what = one.task.empty() ? "all tasks, when the job seemed to hang"
                                               : absl::StrCat(one.task, ", attempt ", one.attempt,
                                                              ", before it was ended");
-    context.out(absl::StrCat(what, " (", SafeText(one.path), "):\n", one.text, "\n"));
+    const std::string place = one.path.empty() ? "" : absl::StrCat(" (", SafeText(one.path), ")");
+    context.out(absl::StrCat(what, place, ":\n", one.text, "\n"));
   }
   if (line.Has("json")) context.bytes(DumpJsonLine({{"job", job.id}, {"kept", std::move(array)}}));
   return kVerbDone;

@@ -12,7 +12,6 @@
 #include "backend/yarn/yarn_job.h"
 #include "client/cli/python_program.h"
 #include "client/jobs/choose_job.h"
-#include "client/remote_logs/collected_logs.h"
 #include "client/yarn/yarn_access.h"
 #include "client/yarn/yarn_master_source.h"
 #include "common/status_macros.h"
@@ -20,6 +19,7 @@
 #include "os/files/files.h"
 #include "rpc/convert/event_json.h"
 #include "rpc/security/credentials.h"
+#include "yarnlogs/collected_logs.h"
 
 namespace tony::client {
 namespace {
@@ -198,7 +198,8 @@ absl::StatusOr<JobCatalog::Logs> YarnJobs::FindLogs(const StoredJob& job,
                                                     const LogRequest& request) {
   live_.reset();  // LiveLogs writes into logs_
   TONY_ASSIGN_OR_RETURN(logs_, NodeLogs::Make(cluster_.kerberos(), cluster_.timeout()));
-  if (!job.alive) return CopyPastLogs(job, request);
+  // Stacks come through no tunnel.
+  if (!job.alive || request.selection.stacks) return CopyPastLogs(job, request);
   if (request.follow) return FollowLogs(job, request);
   // A job that has no ApplicationMaster at the moment is read from its nodes.
   const auto client = Connect(job);
@@ -210,7 +211,7 @@ absl::StatusOr<std::vector<history::LogOrigin>> YarnJobs::FindOrigins(
     const StoredJob& job, const history::LogSelection& selection) {
   TONY_ASSIGN_OR_RETURN(const os::AppendFile events,
                         os::AppendFile::Open(logs_->folder().events()));
-  LogOrigins known(selection);
+  yarnlogs::LogOrigins known(selection);
   std::vector<history::LogOrigin> origins;
   TONY_RETURN_IF_ERROR(history::ForEachArchivedEvent(
       *files_, backend::JobFolderName(job.id),
@@ -264,7 +265,8 @@ absl::StatusOr<JobCatalog::Logs> YarnJobs::FollowLogs(const StoredJob& job,
   };
   options.copy_collected = [this, id = job.id,
                             request](const std::vector<history::LogOrigin>& origins) {
-    return CopyCollectedLogs(cluster_, id, origins, request.selection, logs_->mirror()).containers;
+    return yarnlogs::CopyCollectedLogs(cluster_, id, origins, request.selection, logs_->mirror())
+        .containers;
   };
   options.notice = request.notice;
   TONY_ASSIGN_OR_RETURN(live_, LiveLogs::Start(logs_->mirror(), std::move(options)));
@@ -277,9 +279,10 @@ absl::StatusOr<JobCatalog::Logs> YarnJobs::CopyPastLogs(const StoredJob& job,
                                                         const LogRequest& request) {
   TONY_ASSIGN_OR_RETURN(std::vector<history::LogOrigin> origins,
                         FindOrigins(job, request.selection));
-  CollectedLogs collected;
+  yarnlogs::CollectedLogs collected;
   if (!job.alive) {
-    collected = CopyCollectedLogs(cluster_, job.id, origins, request.selection, logs_->mirror());
+    collected =
+        yarnlogs::CopyCollectedLogs(cluster_, job.id, origins, request.selection, logs_->mirror());
     std::erase_if(origins, [&](const history::LogOrigin& origin) {
       return collected.containers.contains(origin.container);
     });

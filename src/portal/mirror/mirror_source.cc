@@ -34,15 +34,23 @@ backend::YarnClusterOptions Patient(backend::YarnClusterOptions options) {
   return options;
 }
 
-absl::StatusOr<JobMirror::Cluster> OpenCluster(const backend::YarnClusterOptions& options,
-                                               const hadoop::Environment& environment) {
-  TONY_ASSIGN_OR_RETURN(const backend::YarnCluster cluster,
-                        backend::YarnCluster::Find(options, environment));
+/// Finds the cluster, with a token that ends each call.
+std::function<absl::StatusOr<backend::YarnCluster>(const std::stop_token&)> Finder(
+    const backend::YarnClusterOptions& options, const hadoop::Environment& environment) {
+  return [options, environment](const std::stop_token& stop) {
+    backend::YarnClusterOptions stopped = options;
+    stopped.stop = stop;
+    return backend::YarnCluster::Find(stopped, environment);
+  };
+}
+
+absl::StatusOr<JobMirror::Cluster> OpenCluster(const backend::YarnCluster& cluster,
+                                               const std::stop_token& stop) {
   JobMirror::Cluster opened;
   TONY_ASSIGN_OR_RETURN(opened.files, cluster.OpenStaging());
   const auto questions = std::make_shared<LifeQuestions>(
-      *opened.files, ResourceManagerAccess{cluster.Name(), cluster.application_client(),
-                                           cluster.timeout(), options.stop});
+      *opened.files,
+      ResourceManagerAccess{cluster.Name(), cluster.application_client(), cluster.timeout(), stop});
   opened.is_over = [questions](const std::string& id) { return questions->IsOver(id); };
   return opened;
 }
@@ -52,15 +60,16 @@ absl::StatusOr<JobMirror::Cluster> OpenCluster(const backend::YarnClusterOptions
 MirrorSource ClusterSource(const std::string& index_folder,
                            const backend::YarnClusterOptions& cluster,
                            const hadoop::Environment& environment) {
+  const auto find = Finder(Patient(cluster), environment);
   return {.name = "The cluster",
           .jobs = "The cluster's jobs",
           .folder = FolderOf(index_folder, {cluster.conf_dir, cluster.staging_dir, cluster.user}),
           .rest = "they are in  tony list --backend yarn",
-          .open = [options = Patient(cluster), environment](const std::stop_token& stop) {
-            backend::YarnClusterOptions stopped = options;
-            stopped.stop = stop;
-            return OpenCluster(stopped, environment);
-          }};
+          .open = [find](const std::stop_token& stop) -> absl::StatusOr<JobMirror::Cluster> {
+            TONY_ASSIGN_OR_RETURN(const backend::YarnCluster found, find(stop));
+            return OpenCluster(found, stop);
+          },
+          .find_cluster = find};
 }
 
 MirrorSource LocationSource(const std::string& index_folder, const HdfsLocation& location,
@@ -71,9 +80,11 @@ MirrorSource LocationSource(const std::string& index_folder, const HdfsLocation&
           .folder = FolderOf(index_folder,
                              {"location", location.ToString(), hadoop.conf_dir, hadoop.user}),
           .rest = "they lie there",
-          .open = [location, options = Patient(hadoop), environment](const std::stop_token& stop) {
-            return OpenHdfsLocation(location, options, environment, stop);
-          }};
+          .open =
+              [location, options = Patient(hadoop), environment](const std::stop_token& stop) {
+                return OpenHdfsLocation(location, options, environment, stop);
+              },
+          .find_cluster = hadoop.conf_dir.empty() ? nullptr : Finder(Patient(hadoop), environment)};
 }
 
 }  // namespace tony::portal

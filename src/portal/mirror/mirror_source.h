@@ -20,6 +20,8 @@ struct MirrorSource {
   std::string rest;  ///< where those of its jobs are that are not copied, as the end of a sentence
   /// Opens it. The token ends each of its calls, now and later. Blocks.
   std::function<absl::StatusOr<JobMirror::Cluster>(const std::stop_token&)> open;
+  /// Finds the cluster that collects the logs of its jobs, in the same way. Null: none is known.
+  std::function<absl::StatusOr<backend::YarnCluster>(const std::stop_token&)> find_cluster;
 };
 
 /// The user's jobs on a cluster. `index_folder`: the portal's, below which the copies are. open():

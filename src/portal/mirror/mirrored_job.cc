@@ -26,6 +26,8 @@ namespace fs = std::filesystem;
 
 /// Made when nothing is left to copy.
 constexpr char kCompleteFile[] = "copied";
+/// What that file says of a history that was too long.
+constexpr char kCut[] = "cut";
 /// The history that is copied anew, until it has caught up with the one there.
 constexpr char kNewEvents[] = "/.events.jsonl";
 /// The store of metrics is bounded by the ApplicationMaster; storage::JobFiles reads no more.
@@ -46,16 +48,25 @@ MirroredJob::MirroredJob(const os::FolderHandle& jobs, storage::JobFiles& files,
     : jobs_(jobs), files_(files), id_(std::move(id)), folder_(jobs.PathOf(id_)) {
   std::error_code ignored;
   shown_ = fs::is_directory(folder_.root(), ignored);
-  complete_ = shown_ && fs::exists(folder_.root() + "/" + kCompleteFile, ignored);
+  complete_ = shown_ && IsComplete(folder_);
   ended_ = complete_;
   if (!shown_) folder_ = storage::JobFolder(jobs.PathOf("." + id_));
+}
+
+bool MirroredJob::IsComplete(const storage::JobFolder& folder) {
+  std::error_code ignored;
+  return fs::exists(folder.root() + "/" + kCompleteFile, ignored);
+}
+
+bool MirroredJob::IsCut(const storage::JobFolder& folder) {
+  return os::ReadFile(folder.root() + "/" + kCompleteFile).value_or("") == kCut;
 }
 
 std::string MirroredJob::There(const std::string& name) const {
   return absl::StrCat(backend::JobFolderName(id_), "/", name);
 }
 
-// Not among logs, of which the copy has none: a folder for them would be taken for a job's own.
+// Not among logs: a folder for them would be taken for their copy.
 std::string MirroredJob::StacksPath() const {
   return absl::StrCat(folder_.root(), "/", storage::kStacksFile);
 }
@@ -231,7 +242,8 @@ absl::Status MirroredJob::Update(bool over, const std::stop_token& stop) {
       CopyIfNew(storage::kStacksFile, StacksPath(), kMostStackBytes, stacks_time_));
   TONY_RETURN_IF_ERROR(Show());
   if (!summed_up && !over) return absl::OkStatus();
-  TONY_RETURN_IF_ERROR(os::WriteFileAtomically(folder_.root() + "/" + kCompleteFile, ""));
+  TONY_RETURN_IF_ERROR(
+      os::WriteFileAtomically(folder_.root() + "/" + kCompleteFile, cut_ ? kCut : ""));
   complete_ = true;
   lock_.Reset();
   return absl::OkStatus();

@@ -24,8 +24,8 @@ namespace tony::portal {
 ///   summary.json                             the same, with the size of events.jsonl
 ///   a living ApplicationMaster               am.lock, held by this object
 ///
-/// The folder has a dot in front of its name until it is worth a look. Logs are not copied. Blocks
-/// for as long as the file system takes. Not thread safe.
+/// The folder has a dot in front of its name until it is worth a look. Logs are copied by
+/// MirroredLogs. Blocks for as long as the file system takes. Not thread safe.
 class MirroredJob {
  public:
   /// A longer history is copied up to here only.
@@ -35,6 +35,11 @@ class MirroredJob {
 
   /// The job `id` in `jobs` of this machine. `jobs` and `files` must outlive this.
   MirroredJob(const os::FolderHandle& jobs, storage::JobFiles& files, std::string id);
+
+  /// Whether `folder` is the copy of a job that is over, with nothing left to copy.
+  static bool IsComplete(const storage::JobFolder& folder);
+  /// Whether the history of such a copy was too long, and ends early.
+  static bool IsCut(const storage::JobFolder& folder);
 
   /// Copies what has changed. `over`: nothing can happen to the job any more. Cancelled – `stop`
   /// was requested between two files; the next call goes on from there. Otherwise the codes of

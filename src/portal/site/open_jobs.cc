@@ -9,7 +9,10 @@
 #include <system_error>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "common/logging.h"
 #include "common/status_macros.h"
 #include "os/files/folder_trust.h"
@@ -19,6 +22,7 @@
 #include "pagedata/previous_run.h"
 #include "pagedata/recorded_job_source.h"
 #include "portal/index/job_place.h"
+#include "portal/site/job_log_copy.h"
 #include "web/api/api.h"
 #include "web/job_site.h"
 
@@ -96,19 +100,22 @@ web::HttpResponse CannotShow(const JobKey& key, const absl::Status& why) {
 /// One job and its site. Not thread safe: owned by the event loop.
 class OpenJobs::OpenJob {
  public:
-  /// `event_worker` reads pages of events; `stopper` ends the job.
+  /// `event_worker` reads pages of events; `stopper` ends the job; `copies` copies its logs.
   OpenJob(EventLoop& loop, const Clock& clock, JobKey key, std::string base,
-          std::unique_ptr<RecordedJobSource> source, Worker& event_worker, JobStopper& stopper)
+          std::unique_ptr<RecordedJobSource> source, Worker& event_worker, JobStopper& stopper,
+          LogCopies& copies)
       : key_(std::move(key)),
         clock_(clock),
         access_(std::move(base), key_.second),
         source_(std::move(source)),
         tails_(source_->stored().folder),
         logs_(loop, clock, source_->stored().folder),
+        log_copy_(CopyOf(copies)),
         kept_stacks_(loop, source_->stored().folder),
         api_({.loop = loop,
               .job = *source_,
-              .logs = HasLogs() ? &logs_ : nullptr,
+              .logs = &logs_,
+              .logs_state = [this] { return StateOfLogs(); },
               .kept_stacks = &kept_stacks_}),
         site_({access_, tails_, [this]() -> const core::ObservedJob& { return source_->Job(); },
                [&clock] { return clock.UnixMillis(); }, &api_}),
@@ -135,6 +142,7 @@ class OpenJobs::OpenJob {
               bool api, const web::HttpServer::Respond& respond) {
     access_.Admit(visitor);
     if (place != kPrometheus) looked_at_ = clock_.Now();
+    if (log_copy_ && (!api || AsksForLogs(place))) log_copy_->Want();
     if (!api) return site_.Handle(request, respond);
     api_.Handle(
         request, place,
@@ -145,6 +153,7 @@ class OpenJobs::OpenJob {
   /// Reads on in a living job. The metrics are read once more after its end, since its
   /// ApplicationMaster writes them last.
   void Refresh(Worker& worker) {
+    if (log_copy_) log_copy_->Tick();
     if (settled_) return;
     if (source_->Refresh()) api_.broadcast().OnChange();
     const bool watched = has_readers() || clock_.Now() - looked_at_ < kIdle;
@@ -177,10 +186,28 @@ class OpenJobs::OpenJob {
                  });
   }
 
-  /// The copy of a cluster's job has no logs.
-  bool HasLogs() const {
+  /// Nothing for a job of this machine.
+  std::unique_ptr<JobLogCopy> CopyOf(LogCopies& copies) const {
+    if (!copies.CanCopy(key_.first)) return nullptr;
+    return std::make_unique<JobLogCopy>(copies, clock_, key_, source_->stored().folder);
+  }
+
+  /// A copy of a cluster's job of which no cluster is known has no logs.
+  web::LogsState StateOfLogs() const {
+    if (log_copy_) return log_copy_->state();
     std::error_code ignored;
-    return std::filesystem::is_directory(source_->stored().folder.logs(), ignored);
+    return {.here = std::filesystem::is_directory(source_->stored().folder.logs(), ignored),
+            .note = ""};
+  }
+
+  /// Whether a path of the API leads to what the job's tasks have printed. A program that asks for
+  /// other things of many jobs has nothing copied; everything below a job's page is asked for by
+  /// somebody who looks at it.
+  bool AsksForLogs(const std::string& place) const {
+    const std::string job = absl::StrCat("api/v1/jobs/", key_.second, "/");
+    absl::string_view resource = place;
+    return absl::ConsumePrefix(&resource, job) &&
+           (resource == "errors" || resource == "logs" || absl::StartsWith(resource, "logs/"));
   }
 
   static pagedata::RunWish WishOf(const RecordedJobSource& source) {
@@ -195,6 +222,7 @@ class OpenJobs::OpenJob {
   const std::unique_ptr<RecordedJobSource> source_;
   pagedata::FolderLogs tails_;
   pagedata::FolderJobLogs logs_;
+  const std::unique_ptr<JobLogCopy> log_copy_;  ///< null: its logs are not copied
   pagedata::FolderKeptStacks kept_stacks_;
   web::Api api_;
   web::JobSite site_;
@@ -206,8 +234,14 @@ class OpenJobs::OpenJob {
   Lifetime lifetime_;
 };
 
-OpenJobs::OpenJobs(EventLoop& loop, const Clock& clock, size_t most)
-    : loop_(loop), clock_(clock), most_(most), event_worker_(loop), stopper_(loop), worker_(loop) {}
+OpenJobs::OpenJobs(EventLoop& loop, const Clock& clock, size_t most, LogClusters log_clusters)
+    : loop_(loop),
+      clock_(clock),
+      most_(most),
+      event_worker_(loop),
+      stopper_(loop),
+      log_copies_(loop, clock, std::move(log_clusters)),
+      worker_(loop) {}
 
 OpenJobs::~OpenJobs() = default;
 
@@ -274,7 +308,7 @@ void OpenJobs::Load(const JobKey& key, const std::string& base, Waiting waiting)
                            "close one of them and load this page again"));
         } else {
           jobs_.push_front(std::make_unique<OpenJob>(loop_, clock_, key, base, std::move(**source),
-                                                     event_worker_, stopper_));
+                                                     event_worker_, stopper_, log_copies_));
           job = jobs_.front().get();
           if (timer_ == nullptr) timer_ = loop_.After(kRefresh, [this] { Tick(); });
         }

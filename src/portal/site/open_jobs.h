@@ -14,6 +14,7 @@
 #include "portal/index/job_index.h"
 #include "portal/login/portal_access.h"
 #include "portal/site/job_stopper.h"
+#include "portal/site/log_copies.h"
 #include "web/access/access.h"
 #include "web/http/http_server.h"
 
@@ -31,8 +32,9 @@ class OpenJobs {
   /// The same for a job of which only Prometheus reads: of its past it needs the names alone.
   static constexpr std::chrono::minutes kUnwatchedPause{5};
 
-  /// Both references must outlive this. `most`: jobs that are kept.
-  OpenJobs(EventLoop& loop, const Clock& clock, size_t most = kMost);
+  /// Both references must outlive this. `most`: jobs that are kept. `log_clusters`: where the logs
+  /// of clusters' jobs are copied from.
+  OpenJobs(EventLoop& loop, const Clock& clock, size_t most = kMost, LogClusters log_clusters = {});
   ~OpenJobs();
 
   /// Answers `request`, which may be answered, for the job `key`. `base`: the path of the job's
@@ -65,6 +67,7 @@ class OpenJobs {
   /// Reads pages of events, which wait for no other job's history. Before the jobs, which use it.
   Worker event_worker_;
   JobStopper stopper_;                        ///< before the jobs, which use it
+  LogCopies log_copies_;                      ///< before the jobs, which use it
   std::list<std::unique_ptr<OpenJob>> jobs_;  ///< the one that was used last first
   std::list<Loading> loading_;
   Worker worker_;  ///< reads histories

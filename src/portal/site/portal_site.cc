@@ -52,7 +52,7 @@ std::vector<std::string> Together(std::vector<std::string> some,
 PortalSite::PortalSite(Parts parts)
     : parts_(std::move(parts)),
       places_(Together(parts_.locations, parts_.tony_histories)),
-      jobs_(parts_.loop, parts_.clock, parts_.most_open_jobs),
+      jobs_(parts_.loop, parts_.clock, parts_.most_open_jobs, parts_.log_clusters),
       worker_(parts_.loop) {}
 
 // A change is refused with a sentence that says where it can be made.

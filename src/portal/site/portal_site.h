@@ -47,6 +47,7 @@ class PortalSite {
     std::vector<std::string> tony_histories = {};  ///< further locations, behind the others
     size_t most_open_jobs = OpenJobs::kMost;
     web::MetricsToken* metrics_token = nullptr;  ///< null: no program reads metrics with a token
+    LogClusters log_clusters = {};               ///< where logs of locations of copies are
   };
 
   explicit PortalSite(Parts parts);

@@ -22,6 +22,8 @@ v1::LogPiece::Stream ToProto(Stream stream) {
       return v1::LogPiece::EXECUTOR;
     case Stream::kMaster:
       return v1::LogPiece::MASTER;
+    case Stream::kStacks:
+      break;  // they do not come through tunnels
   }
   return v1::LogPiece::STREAM_UNSPECIFIED;
 }
@@ -84,6 +86,8 @@ bool IsWanted(const v1::LogWish& wish, const logs::ContainerLogFile& file) {
       return wish.executor();
     case Stream::kMaster:
       return wish.master();
+    case Stream::kStacks:
+      return false;  // they do not come through tunnels
   }
   return false;
 }

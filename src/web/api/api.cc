@@ -1,7 +1,9 @@
 // Routes, the job itself, its tasks, events, configuration and stacks, and the one change: its end.
 #include "web/api/api.h"
 
+#include <functional>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -52,6 +54,11 @@ std::string EventsJson(const EventPage& page, int64_t sequence) {
                       ",\"sequence\":", sequence, "}\n");
 }
 
+/// A number that tells sentences apart; empty for none.
+std::string NumberOf(const std::string& sentence) {
+  return sentence.empty() ? "" : absl::StrCat(std::hash<std::string>{}(sentence));
+}
+
 /// The sentence of a request to end the job by the visitor `name`, who may be nameless;
 /// InvalidArgument – its body is not as it should be.
 absl::StatusOr<std::string> StopReason(const HttpRequest& request, const std::string& name) {
@@ -93,9 +100,16 @@ std::string Api::Allowed(const std::string& place) {
 // job can be ended from elsewhere.
 PageMeans Api::MeansOf(const Sender& sender) const {
   const bool may = parts_.direct && sender.may_change;
+  LogsState logs = StateOfLogs();
   return {.post = may && !parts_.job.recorded(),
           .stop = may && parts_.job.can_stop(),
-          .logs = parts_.logs != nullptr};
+          .logs = logs.here,
+          .logs_note = std::move(logs.note)};
+}
+
+LogsState Api::StateOfLogs() const {
+  if (parts_.logs == nullptr) return {.here = false, .note = ""};
+  return parts_.logs_state == nullptr ? LogsState{} : parts_.logs_state();
 }
 
 Json Api::Summary(const Sender& sender) const {
@@ -147,7 +161,10 @@ void Api::HandleJob(const HttpRequest& request, const std::string& place, const 
   const Call call{request, parts, job, sender, respond};
   // What the sender may do is a part of the summary, and so of its tag.
   if (parts.empty()) {
-    return Answer(call, Dump(Summary(sender)), Tag(MeansOf(sender).stop ? "-stop" : ""));
+    const PageMeans means = MeansOf(sender);
+    return Answer(call, Dump(Summary(sender)),
+                  Tag(absl::StrCat(means.stop ? "-stop" : "", means.logs ? "-logs" : "",
+                                   means.logs_note.empty() ? "" : "-", NumberOf(means.logs_note))));
   }
   if (what == "logs" && parts.size() > 1) return ShowLog(call);
   if (what == "tasks" && parts.size() == 2) return ShowTask(call);

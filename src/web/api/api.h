@@ -26,8 +26,10 @@ class Api {
   struct Parts {
     EventLoop& loop;
     JobSource& job;
-    JobLogs* logs = nullptr;      ///< null: the logs lie on other machines and cannot be read here
-    JobStacks* stacks = nullptr;  ///< null: none can be taken
+    JobLogs* logs = nullptr;  ///< null: the logs lie on other machines and cannot be read here
+    /// Whether what `logs` reads is there (yet); null: it always is.
+    std::function<LogsState()> logs_state = nullptr;
+    JobStacks* stacks = nullptr;        ///< null: none can be taken
     KeptStacks* kept_stacks = nullptr;  ///< null: none are kept where this program could read them
     /// The API is reached directly. Otherwise a proxy lies between, which takes GET only, drops
     /// headers, holds streams back, and has one origin for all its users.
@@ -84,6 +86,7 @@ class Api {
   /// The log that `parts` of the path name; nothing: the job has none such.
   std::optional<LogName> FindLog(const Call& call) const;
   PageMeans MeansOf(const Sender& sender) const;
+  LogsState StateOfLogs() const;
   nlohmann::ordered_json Summary(const Sender& sender) const;
   std::string Tag(const std::string& more = "") const;
   /// Answers with `json`, or 304 if the client has that already.

@@ -20,12 +20,12 @@ std::string LevelIn(Parameters& parameters) {
   return parameters.Choice("level", {"debug", "info", "warning", "error"}, "");
 }
 
-HttpResponse Elsewhere(const std::string& job_id) {
+HttpResponse Elsewhere(const std::string& job_id, const std::string& note = "") {
   const std::string command = absl::StrCat("tony logs ", job_id);
   return ProblemResponse(503,
                          absl::StrCat("The logs lie on the machines of the tasks, and this page "
                                       "cannot read them there in this way; the command  ",
-                                      command, "  can."),
+                                      command, "  can.", note.empty() ? "" : " ", note),
                          command);
 }
 
@@ -113,7 +113,9 @@ void Api::ShowLog(const Call& call) {
   }
   const std::optional<LogName> name = FindLog(call);
   if (!name) return call.respond(ProblemResponse(404, "The job has no such log."));
-  if (parts_.logs == nullptr) return call.respond(Elsewhere(call.job.view.job.job_id));
+  if (const LogsState logs = StateOfLogs(); !logs.here) {
+    return call.respond(Elsewhere(call.job.view.job.job_id, logs.note));
+  }
   if (raw) {
     const std::string file =
         absl::StrCat(call.parts[1], "-", call.parts[2], "-", name->stream, ".log");
@@ -162,13 +164,17 @@ void Api::MergeLogs(const Call& call) {
     return call.respond(
         ProblemResponse(400, "The parameter cursor is not the `next` of an answer."));
   }
-  if (parts_.logs == nullptr) return call.respond(Elsewhere(call.job.view.job.job_id));
+  if (const LogsState logs = StateOfLogs(); !logs.here) {
+    return call.respond(Elsewhere(call.job.view.job.job_id, logs.note));
+  }
   parts_.logs->Merge(call.job.view, wish, call.request.abandoned,
                      Answering<MergedLines>(call.respond, call.job, &MergedJson));
 }
 
 void Api::ShowErrors(const Call& call) {
-  if (parts_.logs == nullptr) return call.respond(Elsewhere(call.job.view.job.job_id));
+  if (const LogsState logs = StateOfLogs(); !logs.here) {
+    return call.respond(Elsewhere(call.job.view.job.job_id, logs.note));
+  }
   parts_.logs->FindErrors(call.job.view, call.request.abandoned,
                           Answering<JobErrors>(call.respond, call.job, &ErrorsJson));
 }

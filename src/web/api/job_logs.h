@@ -89,6 +89,12 @@ struct JobErrors {
   std::optional<PrintedFailure> after;
 };
 
+/// Whether a job's logs can be read. Plain data.
+struct LogsState {
+  bool here = true;
+  std::string note;  ///< why not, or what is missing, as sentences; empty: nothing is to be said
+};
+
 /// A whole log, as it is now.
 struct RawLog {
   int64_t bytes = 0;

@@ -27,9 +27,10 @@ struct ConfigKey {
 
 /// What a page has of its job besides its state. Plain data.
 struct PageMeans {
-  bool post = false;  ///< a POST to the job's own page would be taken
-  bool stop = false;  ///< a POST that ends the job would be taken
-  bool logs = true;   ///< the job's logs can be read from here
+  bool post = false;           ///< a POST to the job's own page would be taken
+  bool stop = false;           ///< a POST that ends the job would be taken
+  bool logs = true;            ///< the job's logs can be read from here
+  std::string logs_note = {};  ///< why not, or what is missing; empty: nothing is to be said
 
   bool operator==(const PageMeans&) const = default;
 };

@@ -126,9 +126,9 @@ std::shared_ptr<const std::string> JobBroadcast::Frame(const Reader& reader) {
   if (frames_version_ != version) frames_.clear();
   frames_version_ = version;
   // Readers that have got something share by its version; new ones by what they know already.
-  const std::string key =
-      absl::StrCat(reader.version(), "/", reader.version() < 0 ? reader.after() : 0, "/",
-                   reader.means().post, reader.means().stop, reader.means().logs, "/", finishing_);
+  const std::string key = absl::StrCat(
+      reader.version(), "/", reader.version() < 0 ? reader.after() : 0, "/", reader.means().post,
+      reader.means().stop, reader.means().logs, reader.means().logs_note, "/", finishing_);
   auto& frame = frames_[key];
   if (frame == nullptr) frame = std::make_shared<const std::string>(MakeFrame(reader, job));
   std::shared_ptr<const std::string> result = frame;

@@ -68,6 +68,7 @@ Json JobSummary(const core::ObservedJob& job, int64_t now_millis, PageMeans mean
   json["may"]["open"] = may_post && view.visualization.has_value();
   json["may"]["open_command"] = absl::StrCat("tony open ", view.job.job_id, " --tensorboard");
   json["may"]["logs"] = means.logs;
+  json["may"]["logs_note"] = means.logs_note.empty() ? Json(nullptr) : Json(means.logs_note);
   json["may"]["logs_command"] = absl::StrCat("tony logs ", view.job.job_id);
   return json;
 }

@@ -100,7 +100,7 @@ export function LogsElsewhere(props: { job: Job; tasks: Task[]; task: string; ch
       </div>
       <p>
         {job.recorded
-          ? "The logs of this job are kept by its cluster, and the portal does not read them there."
+          ? `The logs of this job are kept by its cluster. ${job.may.logs_note ?? "The portal does not read them there."}`
           : "The logs lie on the machines of the tasks, and this page does not read them there."}{" "}
         In a terminal:{" "}
         <code>
@@ -145,6 +145,7 @@ export function Logs({ job, tasks, chosen, choose, alive, utc, now }: Props) {
   return (
     <section id="logs">
       <h2>Logs</h2>
+      {job.may.logs_note && <p class="missing">{job.may.logs_note}</p>}
       <div class="tools log-tools">
         <TaskBox tasks={tasks} job={job} value={name} choose={choose} />
         {!master && (
@@ -209,6 +210,7 @@ export function Logs({ job, tasks, chosen, choose, alive, utc, now }: Props) {
       </div>
       {merged ? (
         <MergedLog
+          key={job.may.logs_note}
           job={job.id}
           type={name.slice(0, -1)}
           streams={stream}
@@ -222,6 +224,7 @@ export function Logs({ job, tasks, chosen, choose, alive, utc, now }: Props) {
         />
       ) : usedAttempt > 0 || master || stream === "executor" ? (
         <OneLog
+          key={job.may.logs_note}
           job={job.id}
           task={taskPath(name)}
           attempt={usedAttempt}

@@ -87,6 +87,10 @@ function useResource<T>(job: Job | null, resource: string, millis: number | null
 }
 
 const kRarely = 60_000;
+/** A portal copies logs within seconds; the requests are small. A cluster that collects none is not asked so often for
+ * long. */
+const kCopyMillis = 2_000;
+const kMostSoonAsks = 150;
 /** Above the number of any job's tasks. */
 const kMostTasks = 1_000_000;
 
@@ -101,6 +105,34 @@ function useOffered(): (job: Job | null, resource: string) => Job | null {
     getJson<Contract>("api/v1/openapi.json").then(setContract, () => {});
   }, []);
   return (job, resource) => (contract?.paths[`/api/v1/jobs/{job}/${resource}`] ? job : null);
+}
+
+/** What may be done with the job. The portal may have its logs later, or more of them, which no event tells, so it is
+ * asked for them as long as something is said to be missing. */
+function useMay(job: Job | null, over: boolean): Job["may"] | undefined {
+  const [asked, setAsked] = useState<Job["may"] | null>(null);
+  const [asks, setAsks] = useState(0);
+  const may = asked ?? job?.may;
+  const lacks = !!job?.recorded && typeof may?.logs_note === "string";
+  const soon = over && may?.logs === false;
+  const load = async (signal: AbortSignal) => {
+    try {
+      const next = await getJson<Job>(jobAddress(job!.id, ""), signal);
+      if (signal.aborted) return;
+      setAsked(next.may);
+    } catch {
+      // Nobody answers, which the connection tells.
+    }
+    setAsks((before) => (soon ? before + 1 : 0));
+  };
+  const pause = soon && asks < kMostSoonAsks ? kCopyMillis : kRarely;
+  // Also those that have come may go again, when the page was not shown for long and others took their room.
+  useRefresh(load, lacks || asked ? pause : null, [job?.id]);
+  return may;
+}
+
+function withLogs(job: Job | null, may: Job["may"] | undefined): Job | null {
+  return job && { ...job, may: { ...job.may, logs: may?.logs, logs_note: may?.logs_note } };
 }
 
 /** What changes with events only is asked for when there are new ones, but not with each of a burst. */
@@ -134,7 +166,9 @@ const kNoTasks: Timeline = {
 function Page() {
   const state = useLive();
   const offered = useOffered();
-  const { job, tasks, connection } = state;
+  const { tasks, connection } = state;
+  const may = useMay(state.job, connection.kind === "recorded");
+  const job = useMemo(() => withLogs(state.job, may), [state.job, may]);
   const now = useNow(state.clockSkew);
   const [utc, setUtc] = useState(localStorage.getItem("tony-utc") === "yes");
   const [chosen, setChosen] = useState<Chosen>({ task: "", turn: 0 });
@@ -146,7 +180,7 @@ function Page() {
   const failures = (job?.counts.FAILED ?? 0) + (job?.attempt ?? 0) + (job?.verdict ? 1 : 0);
   const wrong = !!job && (job.verdict?.outcome === "FAILED" || failures > 1);
   const logs = job?.may.logs !== false;
-  const errors = useResource<Errors>(wrong && logs ? job : null, "errors", kRarely, [failures]);
+  const errors = useResource<Errors>(wrong && logs ? job : null, "errors", kRarely, [failures, may?.logs_note]);
   const shown = chosen.task ? chosen : { task: guiltyOrFirst(state), turn: 0 };
   const choose = (task: string) => setChosen({ task, turn: chosen.turn + 1 });
   const placed = !logs && tasks.some((task) => task.task === shown.task);
@@ -157,7 +191,7 @@ function Page() {
   const metrics = useResource<{ metrics: Meaning[] }>(offered(job, "metrics"), "metrics", 10_000, [state.generation]);
   const advice = useResource<Advice>(offered(job, "advice"), "advice", kRarely, [!!job?.verdict]);
   const [taken, setTaken] = useState(0);
-  const stacks = useResource<Stacks>(proxied ? null : offered(job, "stacks"), "stacks", kRarely, [taken, job?.notes.length]);
+  const stacks = useResource<Stacks>(proxied ? null : offered(job, "stacks"), "stacks", kRarely, [taken, job?.notes.length, logs, may?.logs_note]);
   const memory = useMemo(() => memoryByType(config?.keys ?? []), [config]);
   const restarts = useMemo(() => restartMarks(timeline), [timeline]);
 

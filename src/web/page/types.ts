@@ -58,6 +58,8 @@ export interface Job {
     stacks: boolean;
     /** Absent: the server is of a version that has them. */
     logs?: boolean;
+    /** Why logs cannot be read here (yet), or what is missing; absent as `logs` is. */
+    logs_note?: string | null;
     logs_command?: string;
   };
 }

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -16,6 +17,7 @@
 #include "os/files/files.h"
 #include "tests/client/job_folders.h"
 #include "tests/common/loop_driver.h"
+#include "tests/portal/mirror/collected_job.h"
 
 namespace tony::portal {
 namespace {
@@ -188,6 +190,73 @@ TEST_F(OpenJobsTest, ThePageHasTheStacksThatWereKept) {
   ASSERT_EQ(kept().size(), 1U);
   EXPECT_EQ(kept()[0]["task"], "worker:0");
   EXPECT_EQ(kept()[0]["text"], "    load_batch\n");
+}
+
+/// A job of a cluster that has collected its logs.
+class LogsTest : public ::testing::Test {
+ protected:
+  LogsTest() { cluster_.Collect(job_, "node_1"); }
+
+  /// Answers a request of the API, or below the job's page.
+  web::HttpResponse Ask(const std::string& place, bool api) {
+    std::optional<web::HttpResponse> got;
+    web::HttpRequest request;
+    request.path = "/" + place;
+    jobs_.Handle({location_.path(), job_.id()}, "/", visitor_, request, place, api,
+                 [&](web::HttpResponse response) {
+                   got = std::move(response);
+                   driver_.Changed();
+                 });
+    EXPECT_TRUE(driver_.Await([&] { return got.has_value(); })) << place;
+    return got.value_or(web::HttpResponse{});
+  }
+  /// What the API says about the job's logs.
+  nlohmann::json May() { return nlohmann::json::parse(Ask(in_api_, true).body)["may"]; }
+  /// Waits until the cluster was asked.
+  bool AwaitCopy() {
+    return driver_.Await([this] { return asked_.load(); });
+  }
+
+  const Visitor visitor_{"alice", Role::kView, "password"};
+  const os::TemporaryFolder location_;
+  const CollectingCluster cluster_;
+  const CollectedJob job_{location_.path(), 1};
+  const std::string in_api_ = absl::StrCat("api/v1/jobs/", job_.id());
+  LoopDriver driver_;
+  FakeClock clock_;
+  std::atomic<bool> asked_ = false;
+  OpenJobs jobs_{
+      driver_.loop(), clock_, OpenJobs::kMost, {{location_.path(), [this](const std::stop_token&) {
+                                                   asked_ = true;
+                                                   driver_.Changed();
+                                                   return absl::StatusOr<backend::YarnCluster>(
+                                                       cluster_.Find());
+                                                 }}}};
+};
+
+TEST_F(LogsTest, AProgramThatListsJobsHasNothingCopied) {
+  for (const char* resource : {"", "/tasks", "/timeline", "/config"}) Ask(in_api_ + resource, true);
+  EXPECT_EQ(May()["logs"], false);
+  EXPECT_EQ(May()["logs_note"], "The portal has not copied them from the cluster.");
+  EXPECT_FALSE(asked_);
+}
+
+TEST_F(LogsTest, ThePageAndItsQuestionsHaveThemCopied) {
+  EXPECT_EQ(Ask("", false).status, 200);
+  EXPECT_TRUE(AwaitCopy());
+}
+
+// As when the job was closed here, while its page was not shown.
+TEST_F(LogsTest, APageThatIsOpenAlreadyHasThemCopied) {
+  EXPECT_EQ(Ask(in_api_, false).status, 200);
+  EXPECT_TRUE(AwaitCopy());
+}
+
+TEST_F(LogsTest, WhoAsksForLogsOrErrorsHasThemCopied) {
+  const web::HttpResponse refused = Ask(in_api_ + "/errors", true);
+  EXPECT_EQ(refused.status, 503);
+  EXPECT_THAT(refused.body, HasSubstr(absl::StrCat("tony logs ", job_.id())));
+  EXPECT_TRUE(AwaitCopy());
 }
 
 }  // namespace

@@ -132,6 +132,12 @@ class ApiTest : public ::testing::Test {
     request.content_type = type;
     return Ask(std::move(request), absl::StrCat("api/v1/jobs/job-1/", what));
   }
+  static std::string TagOf(const HttpResponse& response) {
+    for (const auto& [name, value] : response.headers) {
+      if (name == "ETag") return value;
+    }
+    return "";
+  }
   static std::vector<std::string> Names(const Json& page) {
     std::vector<std::string> names;
     for (const Json& row : page["rows"]) names.push_back(row[0].get<std::string>());

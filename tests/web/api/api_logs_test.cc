@@ -6,6 +6,8 @@
 namespace tony::web {
 namespace {
 
+using ::testing::HasSubstr;
+
 /// Logs that a test fills; it keeps what was asked for.
 class TestLogs : public JobLogs {
  public:
@@ -59,6 +61,34 @@ TEST_F(ApiLogsTest, ACursorLeadsToWhereThePageEnded) {
   ASSERT_TRUE(logs_.wish_.cursor.has_value());
   EXPECT_EQ(logs_.wish_.cursor->place, (logs::MergePlace{17, 3}));
   EXPECT_EQ(logs_.wish_.cursor->task, "parameter-server-1");
+}
+
+TEST_F(ApiLogsTest, WhatIsNotHereYetIsSaid) {
+  LogsState state{false, "They are being copied."};
+  api_ = std::make_unique<Api>(Api::Parts{.loop = driver_.loop(),
+                                          .job = job_,
+                                          .logs = &logs_,
+                                          .logs_state = [&state] { return state; },
+                                          .timing = timing_});
+  const std::string job = "api/v1/jobs/job-1";
+  job_.Task(0, core::TaskState::kRunning);
+  EXPECT_EQ(GetJson(job)["may"]["logs"], false);
+  EXPECT_EQ(GetJson(job)["may"]["logs_note"], "They are being copied.");
+  for (const char* what : {"/logs", "/logs/worker-0/1/stdout", "/errors"}) {
+    const HttpResponse refused = Get(job + what);
+    EXPECT_EQ(refused.status, 503) << what;
+    EXPECT_THAT(refused.body, HasSubstr("They are being copied.")) << what;
+  }
+  const std::string old_tag = TagOf(Get(job));
+  state = {true, "Not all are here."};
+  EXPECT_EQ(GetJson(job)["may"]["logs"], true);
+  EXPECT_EQ(GetJson(job)["may"]["logs_note"], "Not all are here.");
+  EXPECT_EQ(Get(job + "/logs").status, 200);
+  const std::string tag = TagOf(Get(job));
+  EXPECT_NE(tag, old_tag);
+  state = {true, ""};
+  EXPECT_EQ(GetJson(job)["may"]["logs_note"], nullptr);
+  EXPECT_NE(TagOf(Get(job)), tag);
 }
 
 TEST_F(ApiLogsTest, ACursorMayNameNoTask) {

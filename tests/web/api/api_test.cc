@@ -229,15 +229,9 @@ TEST_F(ApiTest, ARecordedJobThatCanBeReachedIsEndedByWhoMay) {
 }
 
 TEST_F(ApiTest, WhatAVisitorMayDoIsPartOfTheTag) {
-  const auto tag = [this] {
-    for (const auto& [name, value] : Get("api/v1/jobs/job-1").headers) {
-      if (name == "ETag") return value;
-    }
-    return std::string();
-  };
-  const std::string before = tag();
+  const std::string before = TagOf(Get("api/v1/jobs/job-1"));
   may_change_ = false;
-  EXPECT_NE(tag(), before);
+  EXPECT_NE(TagOf(Get("api/v1/jobs/job-1")), before);
 }
 
 TEST_F(ApiTest, PrometheusLabelsAreEscaped) {

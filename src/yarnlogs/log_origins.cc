@@ -1,6 +1,6 @@
 // A task's container is named by TaskChanged events; an ApplicationMaster by JobSubmitted and
 // MasterRestarted, each with the address where its node shows its logs.
-#include "client/remote_logs/log_origins.h"
+#include "yarnlogs/log_origins.h"
 
 #include <variant>
 #include <vector>
@@ -10,7 +10,7 @@
 #include "backend/yarn/container_id.h"
 #include "rpc/convert/log_piece.h"
 
-namespace tony::client {
+namespace tony::yarnlogs {
 
 std::optional<history::LogOrigin> LogOrigins::Take(const core::JobEvent& event) {
   if (const auto* submitted = std::get_if<core::JobSubmitted>(&event.body)) {
@@ -34,7 +34,7 @@ std::optional<history::LogOrigin> LogOrigins::Take(const core::JobEvent& event) 
 
 std::optional<history::LogOrigin> LogOrigins::OfMaster(int incarnation, const std::string& url) {
   const std::string container = rpc::MasterContainer(incarnation);
-  if (!selection_.of_master() || !seen_.insert(container).second) return std::nullopt;
+  if (!selection_.has_master() || !seen_.insert(container).second) return std::nullopt;
   // On YARN there may be ApplicationMasters that the job's events do not name, so YARN's attempt
   // number gives the order, and the incarnation only without one.
   const std::optional<ContainerUrl> shown = ParseContainerUrl(url);
@@ -58,4 +58,4 @@ std::optional<int> AttemptOf(const std::string& container) {
   return id->app_attempt_id().attemptid();
 }
 
-}  // namespace tony::client
+}  // namespace tony::yarnlogs

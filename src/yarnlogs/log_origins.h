@@ -9,7 +9,7 @@
 #include "history/job_logs.h"
 #include "history/log_mirror.h"
 
-namespace tony::client {
+namespace tony::yarnlogs {
 
 /// Remembers which containers of a job were found. Not thread safe.
 class LogOrigins {
@@ -40,4 +40,4 @@ std::optional<ContainerUrl> ParseContainerUrl(const std::string& url);
 /// Nothing: the id is not YARN's.
 std::optional<int> AttemptOf(const std::string& container);
 
-}  // namespace tony::client
+}  // namespace tony::yarnlogs

@@ -1,25 +1,27 @@
 // Collected logs become a job's folder of logs.
-#include "client/remote_logs/collected_logs.h"
+#include "yarnlogs/collected_logs.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "client/remote_logs/log_origins.h"
 #include "history/job_logs.h"
 #include "logs/log_reader.h"
 #include "rpc/convert/log_piece.h"
 #include "tests/backend/yarn/yarn_configuration.h"
 #include "tests/hadoop/logs/aggregated_samples.h"
 #include "tests/os/temporary_folder.h"
+#include "yarnlogs/log_origins.h"
 
-namespace tony::client {
+namespace tony::yarnlogs {
 namespace {
 
 using ::testing::AllOf;
@@ -143,9 +145,55 @@ TEST_F(CollectedLogsTest, WhatIsThereAlreadyIsGoneOnWith) {
   EXPECT_THAT(Lines(), Contains("worker:0/1 stdout: hello from 2"));
 }
 
+TEST_F(CollectedLogsTest, TheApplicationMasterAndStacksComeWithTheTasks) {
+  Put("node_1", absl::StrReplaceAll(hadoop::Sample(hadoop::kPlainTFile),
+                                    {{"attempt-1.stdout.log", "attempt-1.stacks.txt"}}));
+  history::LogSelection selection = Everything("");
+  selection.and_master = true;
+  const auto copy = [&] {
+    return CopyCollectedLogs(configuration_.Find().value(), kApplication,
+                             {{.task = "worker:0", .folder = "worker-0", .container = kSecond}},
+                             selection, mirror_);
+  };
+  const std::string stacks = local_ / "logs/worker-0/attempt-1/stacks.txt";
+  EXPECT_THAT(copy().containers, UnorderedElementsAre(kFirst, kSecond));
+  EXPECT_THAT(Lines(), ElementsAre("worker:0/0 executor: said by executor 2", "am/0 am: master"));
+  EXPECT_FALSE(std::filesystem::exists(stacks));
+  selection.stacks = true;
+  copy();
+  EXPECT_EQ(os::Contents(stacks), "hello from 2\nand again from 2\n");
+}
+
+TEST_F(CollectedLogsTest, TheListChangesWithTheFilesThatAreWhole) {
+  const auto list = [&] { return ListCollectedLogs(configuration_.Find().value(), kApplication); };
+  EXPECT_TRUE(absl::IsNotFound(list().status()));
+  Put("node_1", "1");
+  const std::string one = list().value();
+  Put("node_2.tmp", "2");
+  Put("node_1-checksum", "3");
+  EXPECT_EQ(list().value(), one);
+  Put("node_2", "2");
+  const std::string two = list().value();
+  EXPECT_NE(two, one);
+  Put("node_2", "longer");
+  EXPECT_NE(list().value(), two);
+}
+
+TEST_F(CollectedLogsTest, NothingIsReadAfterAStop) {
+  Put("node_1", hadoop::Sample(hadoop::kPlainTFile));
+  std::stop_source stop;
+  stop.request_stop();
+  const CollectedLogs collected = CopyCollectedLogs(configuration_.Find().value(), kApplication, {},
+                                                    Everything("am"), mirror_, stop.get_token());
+  EXPECT_TRUE(absl::IsCancelled(collected.broken_off)) << collected.broken_off;
+  EXPECT_TRUE(collected.containers.empty());
+}
+
 TEST_F(CollectedLogsTest, WhatIsBeingWrittenIsNamed) {
   Put("node_1.tmp", hadoop::Sample(hadoop::kPlainTFile).substr(0, 100));
   const CollectedLogs collected = Copy();
+  EXPECT_TRUE(collected.found);
+  EXPECT_TRUE(collected.unfinished);
   EXPECT_TRUE(collected.containers.empty());
   EXPECT_EQ(collected.missing, "");
   EXPECT_THAT(collected.absent,
@@ -193,10 +241,11 @@ TEST_F(CollectedLogsTest, APlaceThatCannotBeLookedIntoIsPassedOver) {
 
 TEST_F(CollectedLogsTest, NothingIsThere) {
   const CollectedLogs collected = Copy();
+  EXPECT_FALSE(collected.found);
   EXPECT_TRUE(collected.containers.empty());
   EXPECT_EQ(collected.missing, "");
   EXPECT_THAT(collected.absent, HasSubstr("YARN has collected no logs"));
 }
 
 }  // namespace
-}  // namespace tony::client
+}  // namespace tony::yarnlogs

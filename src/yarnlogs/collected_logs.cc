@@ -1,7 +1,7 @@
 // YARN's log aggregation keeps one folder for each application, with one file for each node. Each
 // file is read once, from its first record to its last, and every record is matched with a
 // container of the job.
-#include "client/remote_logs/collected_logs.h"
+#include "yarnlogs/collected_logs.h"
 
 #include <map>
 #include <memory>
@@ -11,14 +11,14 @@
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "client/remote_logs/log_origins.h"
 #include "common/status_macros.h"
 #include "hadoop/logs/open_logs.h"
 #include "history/log_receiver.h"
 #include "logs/container_logs.h"
-#include "rpc/convert/log_piece.h"
+#include "os/files/archive_digest.h"
+#include "yarnlogs/log_origins.h"
 
-namespace tony::client {
+namespace tony::yarnlogs {
 namespace {
 
 constexpr size_t kPartBytes = 256 << 10;
@@ -33,6 +33,11 @@ struct Found {
   std::string folder;
   std::vector<hadoop::FolderEntry> entries;
 };
+
+/// Whether the entry is a file of logs that its node has written to its end.
+bool IsCopied(const hadoop::FolderEntry& entry) {
+  return !absl::EndsWith(entry.name, kChecksum) && !absl::EndsWith(entry.name, kUnfinished);
+}
 
 void AppendSentence(std::string& text, const std::string& sentence) {
   absl::StrAppend(&text, text.empty() ? "" : "; ", sentence);
@@ -84,12 +89,14 @@ absl::StatusOr<Found> FindFolder(const backend::YarnCluster& cluster,
       absl::StrCat("YARN has collected no logs of ", application, " in ", likeliest, " (yet)"));
 }
 
+absl::Status Stopped() { return absl::CancelledError("nobody waits for the logs any more"); }
+
 /// Copies the collected logs of one application. Not thread safe.
 class Copier {
  public:
   Copier(const std::vector<history::LogOrigin>& origins, const history::LogSelection& selection,
-         history::LogMirror& mirror)
-      : selection_(selection), mirror_(mirror) {
+         history::LogMirror& mirror, const std::stop_token& stop)
+      : selection_(selection), mirror_(mirror), stop_(stop) {
     for (const history::LogOrigin& origin : origins) {
       const std::optional<ContainerUrl> shown = ParseContainerUrl(origin.url);
       origins_.emplace(shown ? shown->container : origin.container, origin);
@@ -103,6 +110,7 @@ class Copier {
     TONY_ASSIGN_OR_RETURN(const auto logs, hadoop::OpenAggregatedLogs(file));
     std::set<std::string> whole;
     while (true) {
+      if (stop_.stop_requested()) return Stopped();
       const absl::StatusOr<bool> more = logs->Next();
       const auto name = logs::ParseContainerLog(logs->name());
       const std::optional<history::LogOrigin> origin = OriginOf(logs->container(), name);
@@ -131,30 +139,32 @@ class Copier {
     if (known != origins_.end()) return known->second;
     const std::optional<int> attempt = AttemptOf(container);
     const bool of_master = log && log->stream == logs::ContainerLogFile::Stream::kMaster;
-    if (!of_master || !attempt || !selection_.of_master()) return std::nullopt;
+    if (!of_master || !attempt || !selection_.has_master()) return std::nullopt;
     return history::LogOrigin{
         .task = core::kMasterTaskType, .folder = "", .container = container, .order = *attempt};
   }
 
   absl::Status CopyLog(hadoop::AggregatedLogs& logs, const logs::ContainerLogFile& log,
                        const history::LogOrigin& origin) {
-    const v1::LogWish wish = history::WishFor(origin, selection_, /*follow=*/false);
-    if (!rpc::IsWanted(wish, log)) return absl::OkStatus();
+    if (!history::IsSelected(origin, selection_, log)) return absl::OkStatus();
     logs::LogPiece piece;
     piece.file = log;
     piece.version = mirror_.VersionOf(origin, log);  // the mirror may have a part of this file
     while (true) {
+      if (stop_.stop_requested()) return Stopped();
       piece.bytes.resize(kPartBytes);
       TONY_ASSIGN_OR_RETURN(const size_t count, logs.Read(piece.bytes.data(), kPartBytes));
       piece.bytes.resize(count);
-      if (count == 0) return absl::OkStatus();
+      if (count == 0 && piece.offset > 0) return absl::OkStatus();
       TONY_RETURN_IF_ERROR(mirror_.Take(origin, piece));
+      if (count == 0) return absl::OkStatus();
       piece.offset += static_cast<int64_t>(count);
     }
   }
 
   const history::LogSelection& selection_;
   history::LogMirror& mirror_;
+  const std::stop_token stop_;
   std::map<std::string, history::LogOrigin> origins_;  // by YARN's id of the container
   std::set<std::string> containers_;
 };
@@ -163,20 +173,22 @@ class Copier {
 
 CollectedLogs CopyCollectedLogs(const backend::YarnCluster& cluster, const std::string& application,
                                 const std::vector<history::LogOrigin>& origins,
-                                const history::LogSelection& selection,
-                                history::LogMirror& mirror) {
+                                const history::LogSelection& selection, history::LogMirror& mirror,
+                                const std::stop_token& stop) {
   CollectedLogs collected;
   const absl::StatusOr<Found> found = FindFolder(cluster, application);
   if (!found.ok()) {
     collected.absent = std::string(found.status().message());
     return collected;
   }
-  Copier copier(origins, selection, mirror);
+  collected.found = true;
+  Copier copier(origins, selection, mirror, stop);
   for (const hadoop::FolderEntry& entry : found->entries) {
     const std::string path = absl::StrCat(found->folder, "/", entry.name);
     if (absl::EndsWith(entry.name, kChecksum)) continue;
     if (absl::EndsWith(entry.name, kUnfinished)) {
       const std::string node = entry.name.substr(0, entry.name.size() - sizeof(kUnfinished) + 1);
+      collected.unfinished = true;
       AppendSentence(collected.absent,
                      absl::StrCat("aggregation of the logs of ", application, " has not ended on ",
                                   node, " yet (", path, " is being written)"));
@@ -188,12 +200,18 @@ CollectedLogs CopyCollectedLogs(const backend::YarnCluster& cluster, const std::
                                     ? absl::UnimplementedError("it is a folder, or an archive")
                                     : copier.CopyNode(*found->store, path, entry.bytes);
     if (copied.ok()) continue;
+    if (absl::IsUnavailable(copied) || absl::IsDeadlineExceeded(copied)) {
+      collected.broken_off.Update(copied);
+    }
     AppendSentence(
         collected.missing,
         absl::StrCat(path, ": ", std::string(copied.message()),
                      absl::IsUnimplemented(copied) ? absl::StrCat("; yarn logs -applicationId ",
                                                                   application, " shows what it has")
                                                    : ""));
+    if (absl::IsCancelled(copied)) collected.broken_off = copied;
+    // What a full mirror has no room for is not worth reading.
+    if (absl::IsCancelled(copied) || absl::IsOutOfRange(copied)) break;
   }
   collected.containers = copier.TakeContainers();
   if (collected.absent.empty() && collected.missing.empty()) {
@@ -202,4 +220,19 @@ CollectedLogs CopyCollectedLogs(const backend::YarnCluster& cluster, const std::
   return collected;
 }
 
-}  // namespace tony::client
+absl::StatusOr<std::string> ListCollectedLogs(const backend::YarnCluster& cluster,
+                                              const std::string& application) {
+  TONY_ASSIGN_OR_RETURN(const Found found, FindFolder(cluster, application));
+  std::map<std::string, int64_t> sizes;
+  for (const hadoop::FolderEntry& entry : found.entries) {
+    if (IsCopied(entry)) sizes.emplace(entry.name, entry.bytes);
+  }
+  os::Sha256 digest;
+  for (const auto& [name, bytes] : sizes) {
+    const std::string line = absl::StrCat(name, "/", bytes, "\n");
+    digest.Update(line.data(), line.size());
+  }
+  return digest.Finish();
+}
+
+}  // namespace tony::yarnlogs

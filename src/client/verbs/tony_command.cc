@@ -158,7 +158,7 @@ absl::StatusOr<int> Dispatch(const std::vector<std::string>& arguments,
 int RunTony(const std::vector<std::string>& arguments, const VerbContext& context) {
   const absl::StatusOr<int> exit = Dispatch(arguments, context);
   if (exit.ok()) return *exit;
-  context.err(absl::StrCat("tony: ", SafeText(std::string(exit.status().message())), "\n"));
+  Say(context, std::string(exit.status().message()));
   if (absl::IsNotFound(exit.status())) return kVerbNotPossible;
   return absl::IsInvalidArgument(exit.status()) ? kVerbBadUsage : kVerbFailed;
 }

@@ -83,8 +83,7 @@ absl::StatusOr<int> RunAdvise(const CommandLine& line, const VerbContext& contex
     context.bytes(DumpJson(json));
   } else if (line.Has("xml")) {
     context.bytes(core::AdviceXml(advice.advice));
-    for (const std::string& each : reservations)
-      context.err(absl::StrCat("tony: ", SafeText(each), "\n"));
+    for (const std::string& each : reservations) Say(context, each);
   } else {
     PrintText(job, advice, reservations, context);
   }

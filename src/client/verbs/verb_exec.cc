@@ -4,7 +4,6 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "client/cli/terminal.h"
 #include "client/exec/exec_client.h"
 #include "client/verbs/running_task.h"
 #include "client/verbs/verbs.h"
@@ -62,9 +61,7 @@ absl::StatusOr<int> Exec(const Wish& wish, const CommandLine& line, const VerbCo
     return absl::Status(result.status().code(),
                         absl::StrCat(task, ": ", std::string(result.status().message())));
   }
-  if (!result->sentence.empty()) {
-    context.err(absl::StrCat("tony: ", SafeText(result->sentence), "\n"));
-  }
+  if (!result->sentence.empty()) Say(context, result->sentence);
   return result->exit_status;
 }
 
@@ -83,7 +80,7 @@ absl::StatusOr<int> RunExec(const CommandLine& line, const VerbContext& context)
   if (wish.ok()) exit = Exec(*wish, line, context);
   const absl::Status status = wish.ok() ? exit.status() : wish.status();
   if (status.ok()) return exit;
-  context.err(absl::StrCat("tony: ", SafeText(std::string(status.message())), "\n"));
+  Say(context, std::string(status.message()));
   return kVerbExecFailed;
 }
 

@@ -56,7 +56,7 @@ absl::StatusOr<int> RunKill(const CommandLine& line, const VerbContext& context)
     } else if (failed.ok()) {
       failed = end.status();
     } else {
-      context.err(absl::StrCat("tony: ", SafeText(std::string(end.status().message())), "\n"));
+      Say(context, std::string(end.status().message()));
     }
   }
   if (line.Has("json") && !ended.empty()) PrintJobsJson(ended, line.positionals.size(), context);

@@ -6,7 +6,6 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "client/cli/terminal.h"
 #include "client/jobs/job_json.h"
 #include "client/show/source_paths.h"
 #include "client/verbs/named_jobs.h"
@@ -241,9 +240,7 @@ absl::StatusOr<int> RunLogs(const CommandLine& line, const VerbContext& context)
     TONY_ASSIGN_OR_RETURN(options.selection.task, history::ResolveTask(job.job.view, target.task));
   }
   const bool follow = line.Has("follow");
-  const auto notice = [&context](const std::string& sentence) {
-    context.err(absl::StrCat("tony: ", SafeText(sentence), "\n"));
-  };
+  const auto notice = [&context](const std::string& sentence) { Say(context, sentence); };
   TONY_ASSIGN_OR_RETURN(
       const JobCatalog::Logs logs,
       jobs->FindLogs(job, {.selection = options.selection, .follow = follow, .notice = notice}));

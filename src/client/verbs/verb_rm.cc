@@ -71,7 +71,7 @@ class Removal {
       return;
     }
     if (!status.ok()) {
-      context_.err(absl::StrCat("tony: ", SafeText(std::string(status.message())), "\n"));
+      Say(context_, std::string(status.message()));
       return failures_.Update(status);
     }
     ++jobs_;

@@ -14,7 +14,6 @@
 #include "absl/strings/str_join.h"
 #include "client/cli/options.h"
 #include "client/cli/python_program.h"
-#include "client/cli/terminal.h"
 #include "client/jobs/program_folder.h"
 #include "client/jobs/remove_job.h"
 #include "client/submit/submit_command.h"
@@ -27,10 +26,6 @@
 
 namespace tony::client {
 namespace {
-
-void Say(const VerbContext& context, const std::string& sentence) {
-  context.err(absl::StrCat("tony: ", SafeText(sentence), "\n"));
-}
 
 /// A whole number of at least `least` as the value of an option. InvalidArgument – it is none.
 absl::Status CheckNumber(const CommandLine& line, const std::string& option, int least,

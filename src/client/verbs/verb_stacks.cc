@@ -93,11 +93,7 @@ struct KeptText {
   std::string text;
 };
 
-void Notice(const VerbContext& context, const std::string& sentence) {
-  context.err(absl::StrCat("tony: ", SafeText(sentence), "\n"));
-}
-
-/// What was kept, and what could not be read of it.
+/// The stacks that were kept of a job.
 struct Kept {
   std::vector<KeptText> texts;
   std::string missing;  ///< why there may be more; empty: there is no more
@@ -108,7 +104,7 @@ absl::StatusOr<JobCatalog::Logs> FindKept(JobCatalog& catalog, const StoredJob& 
                                           const std::vector<core::TaskId>& tasks,
                                           const VerbContext& context) {
   JobCatalog::LogRequest request;
-  request.notice = [&context](const std::string& sentence) { Notice(context, sentence); };
+  request.notice = [&context](const std::string& sentence) { Say(context, sentence); };
   request.selection.standard_output = false;
   request.selection.standard_error = false;
   request.selection.stacks = true;
@@ -159,9 +155,7 @@ absl::StatusOr<int> ShowKept(JobCatalog& catalog, const StoredJob& job,
         "when the job seems to hang",
         kept.missing.empty() ? "" : absl::StrCat("; not all could be looked for: ", kept.missing)));
   }
-  if (!kept.missing.empty()) {
-    Notice(context, absl::StrCat("there may be more: ", kept.missing));
-  }
+  if (!kept.missing.empty()) Say(context, absl::StrCat("there may be more: ", kept.missing));
   Json array = Json::array();
   for (const KeptText& one : kept.texts) {
     array.push_back(

@@ -11,9 +11,14 @@
 #include "client/cli/options.h"
 #include "client/yarn/yarn_access.h"
 #include "client/yarn/yarn_jobs.h"
+#include "common/safe_text.h"
 #include "common/status_macros.h"
 
 namespace tony::client {
+
+void Say(const VerbContext& context, const std::string& sentence) {
+  context.err(absl::StrCat("tony: ", SafeText(sentence), "\n"));
+}
 
 absl::StatusOr<jobfile::Sources> SourcesOf(const CommandLine& line, const VerbContext& context,
                                            const std::string& job_file) {

@@ -80,6 +80,9 @@ Verb PortalVerb();
 Verb CompletionVerb();
 Verb EventsVerb();
 
+/// Writes a sentence for people to standard error, behind "tony: ".
+void Say(const VerbContext& context, const std::string& sentence);
+
 /// The layers of configuration for a verb: site file, `job_file` (may be empty) and --conf.
 /// InvalidArgument – a --conf is not of the form KEY=VALUE.
 absl::StatusOr<jobfile::Sources> SourcesOf(const CommandLine& line, const VerbContext& context,

@@ -129,17 +129,16 @@ absl::Status LogMirror::Take(const LogOrigin& origin, const logs::LogPiece& piec
     return absl::OutOfRangeError(
         absl::StrCat("the copies of the logs would take more than ", most_bytes_ >> 20, " MiB"));
   }
-  const absl::Status appended = Append(origin, piece.file, copy, bytes);
+  const absl::Status appended = Append(LogPath(origin, piece.file), path, copy, bytes);
   failure_.Update(appended);
   if (appended.ok()) written_ += size;
   return appended;
 }
 
-absl::Status LogMirror::Append(const LogOrigin& origin, const logs::ContainerLogFile& file,
-                               Copy& copy, std::string_view bytes) {
-  const std::string path = PathOf(origin, file);
+absl::Status LogMirror::Append(const std::string& log, const std::string& path, Copy& copy,
+                               std::string_view bytes) {
   TONY_RETURN_IF_ERROR(os::MakeFolders(path.substr(0, path.rfind('/'))));
-  if (copy.size == 0) TONY_RETURN_IF_ERROR(MakeFirst(LogPath(origin, file)));
+  if (copy.size == 0) TONY_RETURN_IF_ERROR(MakeFirst(log));
   if (bytes.empty()) return absl::OkStatus();
   const os::UniqueFd fd(os::OpenOrMakeFile(path, O_WRONLY | O_APPEND | O_NOFOLLOW));
   if (!fd.valid()) return os::ErrnoError(errno, absl::StrCat("cannot open ", os::Quoted(path)));

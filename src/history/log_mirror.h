@@ -36,7 +36,7 @@ struct LogOrigin {
 /// writers of the logs remove for their limits is removed here, too. Thread safe.
 class LogMirror {
  public:
-  /// What a file of a log counts for, beside its bytes.
+  /// A file of a log counts for this much, beside its bytes.
   static constexpr int64_t kFileBytes = 4096;
 
   /// `most_bytes`: all that is written, with kFileBytes for each file.
@@ -81,9 +81,9 @@ class LogMirror {
   void DropAsWriter(const LogOrigin& origin, const logs::ContainerLogFile& file, bool replaced);
   void Drop(const LogOrigin& origin, const logs::ContainerLogFile& file);
   static absl::Status MakeFirst(const std::string& log);
-  /// Adds `bytes` to the copy, which is not locked.
-  absl::Status Append(const LogOrigin& origin, const logs::ContainerLogFile& file, Copy& copy,
-                      std::string_view bytes);
+  /// Adds `bytes` to the copy at `path`, which is a file of the log whose first segment is `log`.
+  static absl::Status Append(const std::string& log, const std::string& path, Copy& copy,
+                             std::string_view bytes);
 
   const storage::JobFolder folder_;
   const int64_t most_bytes_;

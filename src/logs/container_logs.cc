@@ -48,13 +48,29 @@ std::optional<std::string> LogOfTimes(const std::string& name) {
   return absl::StrCat(name.substr(0, found), kLog, name.substr(found + sizeof kTimes - 1));
 }
 
-std::optional<ContainerLogFile> ParseStacks(const std::string& name) {
-  ContainerLogFile file{.stream = Stream::kStacks};
-  if (!absl::StartsWith(name, kAttempt)) return std::nullopt;
-  const std::string number = name.substr(sizeof kAttempt - 1, name.find('.') - sizeof kAttempt + 1);
-  if (!absl::SimpleAtoi(number, &file.attempt) || !IsContainerLog(file)) return std::nullopt;
-  // Only the canonical spelling counts.
-  return LogName(file) == name ? std::make_optional(file) : std::nullopt;
+/// The number between "attempt-" and the next dot; 0: there is none.
+int AttemptIn(const std::string& name) {
+  int attempt = 0;
+  if (!absl::StartsWith(name, kAttempt)) return 0;
+  const std::string rest = name.substr(sizeof kAttempt - 1);
+  return absl::SimpleAtoi(rest.substr(0, rest.find('.')), &attempt) ? attempt : 0;
+}
+
+/// What the name says, also when ContainerLogName() spells it otherwise.
+std::optional<ContainerLogFile> ReadName(const std::string& name) {
+  if (absl::EndsWith(name, kStacks)) return ContainerLogFile{Stream::kStacks, AttemptIn(name)};
+  const std::optional<std::string> of_times = LogOfTimes(name);
+  const std::optional<LogSegmentName> segment = ParseLogSegment(of_times.value_or(name));
+  if (!segment) return std::nullopt;
+  ContainerLogFile file{Stream::kExecutor, AttemptIn(segment->path), segment->number,
+                        of_times.has_value()};
+  if (file.attempt != 0) {
+    const bool standard_error = absl::EndsWith(segment->path, ".stderr.log");
+    file.stream = standard_error ? Stream::kStderr : Stream::kStdout;
+  } else if (segment->path == kMasterLogName) {
+    file.stream = Stream::kMaster;
+  }
+  return file;
 }
 
 }  // namespace
@@ -71,20 +87,9 @@ std::string ContainerLogName(const ContainerLogFile& file) {
 }
 
 std::optional<ContainerLogFile> ParseContainerLog(const std::string& name) {
-  if (absl::EndsWith(name, kStacks)) return ParseStacks(name);
-  const std::optional<std::string> of_times = LogOfTimes(name);
-  const std::optional<LogSegmentName> segment = ParseLogSegment(of_times.value_or(name));
-  if (!segment) return std::nullopt;
-  ContainerLogFile file{Stream::kExecutor, 0, segment->number, of_times.has_value()};
-  if (absl::StartsWith(segment->path, kAttempt)) {
-    const std::string rest = segment->path.substr(sizeof kAttempt - 1);
-    if (!absl::SimpleAtoi(rest.substr(0, rest.find('.')), &file.attempt)) return std::nullopt;
-    file.stream = absl::EndsWith(rest, ".stderr.log") ? Stream::kStderr : Stream::kStdout;
-  } else if (segment->path == kMasterLogName) {
-    file.stream = Stream::kMaster;
-  }
+  const std::optional<ContainerLogFile> file = ReadName(name);
   // Only the canonical spelling counts: "attempt-02.stdout.log" is another file.
-  if (!IsContainerLog(file) || ContainerLogName(file) != name) return std::nullopt;
+  if (!file || !IsContainerLog(*file) || ContainerLogName(*file) != name) return std::nullopt;
   return file;
 }
 

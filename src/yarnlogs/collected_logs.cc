@@ -185,7 +185,6 @@ CollectedLogs CopyCollectedLogs(const backend::YarnCluster& cluster, const std::
   Copier copier(origins, selection, mirror, stop);
   for (const hadoop::FolderEntry& entry : found->entries) {
     const std::string path = absl::StrCat(found->folder, "/", entry.name);
-    if (absl::EndsWith(entry.name, kChecksum)) continue;
     if (absl::EndsWith(entry.name, kUnfinished)) {
       const std::string node = entry.name.substr(0, entry.name.size() - sizeof(kUnfinished) + 1);
       collected.unfinished = true;
@@ -194,6 +193,7 @@ CollectedLogs CopyCollectedLogs(const backend::YarnCluster& cluster, const std::
                                   node, " yet (", path, " is being written)"));
       continue;
     }
+    if (!IsCopied(entry)) continue;
     // A folder entry, or a Hadoop archive of logs, is not read here; the sentence names the command
     // that can show it.
     const absl::Status copied = entry.folder

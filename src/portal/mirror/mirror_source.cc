@@ -34,9 +34,8 @@ backend::YarnClusterOptions Patient(backend::YarnClusterOptions options) {
   return options;
 }
 
-/// Finds the cluster, with a token that ends each call.
-std::function<absl::StatusOr<backend::YarnCluster>(const std::stop_token&)> Finder(
-    const backend::YarnClusterOptions& options, const hadoop::Environment& environment) {
+FindCluster Finder(const backend::YarnClusterOptions& options,
+                   const hadoop::Environment& environment) {
   return [options, environment](const std::stop_token& stop) {
     backend::YarnClusterOptions stopped = options;
     stopped.stop = stop;

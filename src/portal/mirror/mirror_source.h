@@ -12,6 +12,11 @@
 
 namespace tony::portal {
 
+/// Finds a cluster. The token ends each call to it, now and later. Blocks. The codes of
+/// backend::YarnCluster::Find().
+using FindCluster =
+    std::function<absl::StatusOr<backend::YarnCluster>(const std::stop_token& stop)>;
+
 /// One of them. Plain data.
 struct MirrorSource {
   std::string name;    ///< begins sentences: "The cluster", "hdfs://host:8020/history"
@@ -20,8 +25,8 @@ struct MirrorSource {
   std::string rest;  ///< where those of its jobs are that are not copied, as the end of a sentence
   /// Opens it. The token ends each of its calls, now and later. Blocks.
   std::function<absl::StatusOr<JobMirror::Cluster>(const std::stop_token&)> open;
-  /// Finds the cluster that collects the logs of its jobs, in the same way. Null: none is known.
-  std::function<absl::StatusOr<backend::YarnCluster>(const std::stop_token&)> find_cluster;
+  FindCluster
+      find_cluster;  ///< the cluster that collects the logs of its jobs; null: none is known
 };
 
 /// The user's jobs on a cluster. `index_folder`: the portal's, below which the copies are. open():

@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 
 /// Made when nothing is left to copy.
 constexpr char kCompleteFile[] = "copied";
-/// What that file says of a history that was too long.
+/// The file's contents if the history was too long.
 constexpr char kCut[] = "cut";
 /// The history that is copied anew, until it has caught up with the one there.
 constexpr char kNewEvents[] = "/.events.jsonl";

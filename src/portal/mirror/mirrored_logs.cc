@@ -12,7 +12,6 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -39,7 +38,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
 constexpr size_t kMostNamed = 5;
-/// Of a sentence that names files, for a page.
+/// A page gets this much of a sentence that names files.
 constexpr size_t kMostSentence = 600;
 
 std::string RecordPath(const storage::JobFolder& folder) { return folder.logs() + "/copied.json"; }
@@ -223,11 +222,9 @@ absl::Status MirroredLogs::Copy(const backend::YarnCluster& cluster, const std::
                                 const std::stop_token& stop) const {
   const storage::JobFolder folder = FolderOf(location_, id);
   if (!MirroredJob::IsComplete(folder)) return absl::NotFoundError("the job is not over");
-  if (const LogsHere here = FindMirroredLogs(folder); here.copied && here.missing.empty()) {
-    return absl::OkStatus();
-  }
-  TONY_ASSIGN_OR_RETURN(const std::string listing, yarnlogs::ListCollectedLogs(cluster, id));
   const LogsHere before = FindMirroredLogs(folder);
+  if (before.copied && before.missing.empty()) return absl::OkStatus();
+  TONY_ASSIGN_OR_RETURN(const std::string listing, yarnlogs::ListCollectedLogs(cluster, id));
   if (before.copied && before.listing == listing) return absl::OkStatus();
   TONY_ASSIGN_OR_RETURN(const int64_t room, RoomFor(id));
 

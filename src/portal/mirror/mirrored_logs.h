@@ -15,7 +15,7 @@
 
 namespace tony::portal {
 
-/// What is here of a job's logs. Plain data.
+/// Tells what this machine has of a job's logs. Plain data.
 struct LogsHere {
   bool copied = false;
   std::string missing;  ///< what is not among them, as a sentence; empty: nothing is missing
@@ -72,7 +72,7 @@ class MirroredLogs {
     int64_t bytes = 0;
     storage::JobFolder folder;
   };
-  /// Those of all jobs but `id`, the one that was looked at longest ago first.
+  /// Returns the copies of all jobs but `id`, the one that was looked at longest ago first.
   std::vector<Copied> Others(const std::string& id) const;
   bool IsInUse(const Copied& logs) const;
   /// How much may be copied for the job `id`. ResourceExhausted – nothing.

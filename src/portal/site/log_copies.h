@@ -9,20 +9,16 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "backend/yarn/yarn_cluster.h"
 #include "common/clock.h"
 #include "common/event_loop.h"
 #include "common/worker.h"
 #include "portal/index/job_index.h"
+#include "portal/mirror/mirror_source.h"
 
 namespace tony::portal {
 
-/// The clusters by the locations of the copies of their jobs' records. The token ends each call to
-/// the cluster. Blocks.
-using LogClusters =
-    std::map<std::string,
-             std::function<absl::StatusOr<backend::YarnCluster>(const std::stop_token&)>>;
+/// The clusters by the locations of the copies of their jobs' records.
+using LogClusters = std::map<std::string, FindCluster>;
 
 /// For each location, one job after the other, on a thread that is started by the first one. What
 /// could not be copied, or not as a whole, is done again at the earliest after a pause that grows

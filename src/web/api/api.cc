@@ -54,11 +54,6 @@ std::string EventsJson(const EventPage& page, int64_t sequence) {
                       ",\"sequence\":", sequence, "}\n");
 }
 
-/// A number that tells sentences apart; empty for none.
-std::string NumberOf(const std::string& sentence) {
-  return sentence.empty() ? "" : absl::StrCat(std::hash<std::string>{}(sentence));
-}
-
 /// The sentence of a request to end the job by the visitor `name`, who may be nameless;
 /// InvalidArgument – its body is not as it should be.
 absl::StatusOr<std::string> StopReason(const HttpRequest& request, const std::string& name) {
@@ -163,8 +158,8 @@ void Api::HandleJob(const HttpRequest& request, const std::string& place, const 
   if (parts.empty()) {
     const PageMeans means = MeansOf(sender);
     return Answer(call, Dump(Summary(sender)),
-                  Tag(absl::StrCat(means.stop ? "-stop" : "", means.logs ? "-logs" : "",
-                                   means.logs_note.empty() ? "" : "-", NumberOf(means.logs_note))));
+                  Tag(absl::StrCat(means.stop ? "-stop" : "", means.logs ? "-logs-" : "-",
+                                   std::hash<std::string>{}(means.logs_note))));
   }
   if (what == "logs" && parts.size() > 1) return ShowLog(call);
   if (what == "tasks" && parts.size() == 2) return ShowTask(call);

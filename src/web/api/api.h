@@ -87,6 +87,8 @@ class Api {
   std::optional<LogName> FindLog(const Call& call) const;
   PageMeans MeansOf(const Sender& sender) const;
   LogsState StateOfLogs() const;
+  /// Answers that logs cannot be read (yet), and why; false: they can.
+  bool RefuseLogs(const Call& call) const;
   nlohmann::ordered_json Summary(const Sender& sender) const;
   std::string Tag(const std::string& more = "") const;
   /// Answers with `json`, or 304 if the client has that already.

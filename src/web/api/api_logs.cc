@@ -113,9 +113,7 @@ void Api::ShowLog(const Call& call) {
   }
   const std::optional<LogName> name = FindLog(call);
   if (!name) return call.respond(ProblemResponse(404, "The job has no such log."));
-  if (const LogsState logs = StateOfLogs(); !logs.here) {
-    return call.respond(Elsewhere(call.job.view.job.job_id, logs.note));
-  }
+  if (RefuseLogs(call)) return;
   if (raw) {
     const std::string file =
         absl::StrCat(call.parts[1], "-", call.parts[2], "-", name->stream, ".log");
@@ -164,17 +162,19 @@ void Api::MergeLogs(const Call& call) {
     return call.respond(
         ProblemResponse(400, "The parameter cursor is not the `next` of an answer."));
   }
-  if (const LogsState logs = StateOfLogs(); !logs.here) {
-    return call.respond(Elsewhere(call.job.view.job.job_id, logs.note));
-  }
+  if (RefuseLogs(call)) return;
   parts_.logs->Merge(call.job.view, wish, call.request.abandoned,
                      Answering<MergedLines>(call.respond, call.job, &MergedJson));
 }
 
+bool Api::RefuseLogs(const Call& call) const {
+  const LogsState logs = StateOfLogs();
+  if (!logs.here) call.respond(Elsewhere(call.job.view.job.job_id, logs.note));
+  return !logs.here;
+}
+
 void Api::ShowErrors(const Call& call) {
-  if (const LogsState logs = StateOfLogs(); !logs.here) {
-    return call.respond(Elsewhere(call.job.view.job.job_id, logs.note));
-  }
+  if (RefuseLogs(call)) return;
   parts_.logs->FindErrors(call.job.view, call.request.abandoned,
                           Answering<JobErrors>(call.respond, call.job, &ErrorsJson));
 }

@@ -123,8 +123,11 @@ TEST_F(KeeperTest, ACommandMayHaveATerminal) {
   absl::StatusOr<PseudoTerminal> terminal = OpenPseudoTerminal({33, 77});
   ASSERT_TRUE(terminal.ok()) << terminal.status();
   LinePipe output;
+  // bash runs no trap of a signal that comes just before `read` has begun to wait, until that ends.
   SpawnRequest request = BashRequest(
-      "stty size > /dev/tty; trap 'echo interrupted; exit 0' INT; echo ready; read word", output);
+      "stty size > /dev/tty; trap 'echo interrupted; exit 0' INT; echo ready; "
+      "until read -t 0.2 word; do :; done",
+      output);
   request.stdin_fd = terminal->program.get();
   request.terminal = true;
   ASSERT_TRUE(keeper_->Exec(1, request).ok());
